@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+/* einloom: exact symbolic analysis of tensor computations on machines.  The only installed header.
+**
+** One context owns every expression and belongs to one thread.  A fallible call returns LOOM_NONE,
+** NULL, -1 or a loom_status other than LOOM_OK; what went wrong is then in the context
+** (loom_error_*).  LOOM_NONE given to an expression function gives LOOM_NONE back and leaves the
+** first error in place, so a chain of calls needs one check.  No call prints, exits or jumps. */
+#ifndef EINLOOM_H
+#define EINLOOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(LOOM_BUILD) && defined(__GNUC__)
+#define LOOM_API __attribute__((visibility("default")))
+#else
+#define LOOM_API
+#endif
+
+#define LOOM_VERSION "0.1.0"
+
+/* Ownership words: what is returned with LOOM_GIVE is freed by the caller; all else is borrowed. */
+#define LOOM_GIVE
+
+typedef struct loom_ctx loom_ctx;
+typedef struct loom_program loom_program;
+typedef struct loom_workload loom_workload;
+typedef struct loom_arch loom_arch;
+typedef struct loom_mapping loom_mapping;
+typedef struct loom_result loom_result;
+
+/* An expression: an index into its context.  Equal expressions of one context have equal handles.
+ */
+typedef uint32_t loom_expr;
+#define LOOM_NONE ((loom_expr)0)
+
+/* ---- status ------------------------------------------------------------------------------- */
+
+/* X(enumerator, printed kind) */
+#define LOOM_STATUS_LIST(X)                                    \
+  X(LOOM_OK, "ok")                                             \
+  X(LOOM_ERR_MEMORY, "out_of_memory")                          \
+  X(LOOM_ERR_ARGUMENT, "bad_argument")                         \
+  X(LOOM_ERR_DOMAIN, "domain")                                 \
+  X(LOOM_ERR_LIMIT, "limit")                                   \
+  X(LOOM_ERR_SYNTAX, "syntax")                                 \
+  X(LOOM_ERR_CALLBACK, "callback")                             \
+  X(LOOM_ERR_MISSING_LOOP, "missing_loop")                     \
+  X(LOOM_ERR_UNKNOWN_RANK_VARIABLE, "unknown_rank_variable")   \
+  X(LOOM_ERR_UNKNOWN_COMPONENT, "unknown_component")           \
+  X(LOOM_ERR_UNKNOWN_EINSUM, "unknown_einsum")                 \
+  X(LOOM_ERR_UNKNOWN_DIMENSION, "unknown_dimension")           \
+  X(LOOM_ERR_UNKNOWN_TENSOR, "unknown_tensor")                 \
+  X(LOOM_ERR_UNKNOWN_NODE_KIND, "unknown_node_kind")           \
+  X(LOOM_ERR_WRONG_CLASS, "wrong_class")                       \
+  X(LOOM_ERR_NO_COMPUTE, "no_compute")                         \
+  X(LOOM_ERR_UNMAPPED_EINSUM, "unmapped_einsum")               \
+  X(LOOM_ERR_REPEATED_EINSUM, "repeated_einsum")               \
+  X(LOOM_ERR_CAPACITY, "capacity")                             \
+  X(LOOM_ERR_CAPACITY_JOINT, "capacity_joint")                 \
+  X(LOOM_ERR_FANOUT, "fanout")                                 \
+  X(LOOM_ERR_SPATIAL_TEMPORAL_ORDER, "spatial_temporal_order") \
+  X(LOOM_ERR_STORAGE_ORDER, "storage_order")                   \
+  X(LOOM_ERR_TOLL_OUTERMOST, "toll_outermost")                 \
+  X(LOOM_ERR_MISSING_STORAGE, "missing_storage")               \
+  X(LOOM_ERR_DUPLICATE_STORAGE, "duplicate_storage")           \
+  X(LOOM_ERR_BAD_TILE_SHAPE, "bad_tile_shape")                 \
+  X(LOOM_ERR_BAD_WORKLOAD, "bad_workload")                     \
+  X(LOOM_ERR_BAD_ARCH, "bad_arch")                             \
+  X(LOOM_ERR_BAD_MAPPING, "bad_mapping")
+
+typedef enum loom_status {
+#define LOOM_STATUS_ENUM(enumerator, kind) enumerator,
+  LOOM_STATUS_LIST(LOOM_STATUS_ENUM)
+#undef LOOM_STATUS_ENUM
+} loom_status;
+
+/* The printed kind of a status, e.g. "missing_loop". */
+LOOM_API const char *loom_status_kind(loom_status status);
+
+/* ---- context ------------------------------------------------------------------------------ */
+
+LOOM_API LOOM_GIVE loom_ctx *loom_ctx_new(void);
+/* Frees the context and every expression; objects made in it must have been freed before. */
+LOOM_API void loom_ctx_free(loom_ctx *ctx);
+
+/* The first error since the last loom_error_clear. */
+LOOM_API loom_status loom_error_status(const loom_ctx *ctx);
+LOOM_API const char *loom_error_message(const loom_ctx *ctx);
+/* Byte offset in the parsed text (0-based), or -1. */
+LOOM_API ptrdiff_t loom_error_offset(const loom_ctx *ctx);
+LOOM_API void loom_error_clear(loom_ctx *ctx);
+/* Record an error (for callbacks): the first one stays.  Returns status. */
+LOOM_API loom_status loom_error_set(loom_ctx *ctx, loom_status status, const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
+/* Frees what the library handed out with LOOM_GIVE as plain memory (strings). */
+LOOM_API void loom_free(void *memory);
+
+/* Collection.  Objects (workloads, architectures, mappings, results) mark what they hold; the
+** caller marks the handles it still uses.  Unmarked expressions die and their handles go stale. */
+LOOM_API bool loom_gc_due(const loom_ctx *ctx); /* the node table has doubled since the last one */
+LOOM_API void loom_gc_begin(loom_ctx *ctx);
+LOOM_API void loom_gc_mark(loom_ctx *ctx, loom_expr e);
+LOOM_API void loom_gc_end(loom_ctx *ctx);
+LOOM_API size_t loom_ctx_nodes(const loom_ctx *ctx); /* live nodes */
+LOOM_API size_t loom_ctx_bytes(const loom_ctx *ctx); /* memory held */
+
+/* Scratch region: release drops every expression made since its mark.  Regions nest; collection
+** does not run inside one. */
+LOOM_API uint32_t loom_scratch_mark(loom_ctx *ctx);
+LOOM_API loom_status loom_scratch_release(loom_ctx *ctx, uint32_t mark);
+
+/* The generation of a live handle's slot; a handle kept with its generation is live while equal. */
+LOOM_API uint32_t loom_expr_generation(const loom_ctx *ctx, loom_expr e); /* 0: not live */
+
+/* ---- expressions: building ---------------------------------------------------------------- */
+
+/* X(enumerator, name).  Order is strength: it is the major key of the canonical order. */
+#define LOOM_KIND_LIST(X)                                                            \
+  X(LOOM_NUM, "num") /* exact rational */                                            \
+  X(LOOM_SYM, "sym") /* symbol with assumptions */                                   \
+  X(LOOM_POW, "pow") /* base ^ integer exponent, exponent not 0 or 1 */              \
+  X(LOOM_MUL, "mul") /* product of two or more powers, no numeric coefficient */     \
+  X(LOOM_ADD, "add") /* constant + sum of coefficient * term; also c * term alone */ \
+  X(LOOM_MIN, "min")                                                                 \
+  X(LOOM_MAX, "max")                                                                 \
+  X(LOOM_FLOOR, "floor")                                                             \
+  X(LOOM_CEIL, "ceil")                                                               \
+  X(LOOM_FLOORDIV, "floor_div") /* floor(a / b) */                                   \
+  X(LOOM_MOD, "mod")            /* a - b * floor(a / b) */                           \
+  X(LOOM_MODIDX, "mod_index")   /* (a // d) % m */                                   \
+  X(LOOM_LT, "lt")              /* a < b: 1 or 0 */                                  \
+  X(LOOM_LE, "le")              /* a <= b: 1 or 0 */                                 \
+  X(LOOM_EQ, "eq")              /* a == b: 1 or 0 */                                 \
+  X(LOOM_SELECT, "select")      /* c ~= 0 ? a : b */
+
+typedef enum loom_kind {
+#define LOOM_KIND_ENUM(enumerator, name) enumerator,
+  LOOM_KIND_LIST(LOOM_KIND_ENUM)
+#undef LOOM_KIND_ENUM
+} loom_kind;
+
+LOOM_API loom_expr loom_int(loom_ctx *ctx, int64_t value);
+LOOM_API loom_expr loom_ratio(loom_ctx *ctx, int64_t numerator, int64_t denominator);
+/* An exact number from text: [-]digits[.digits][e[+-]digits] or p/q, any length. */
+LOOM_API loom_expr loom_decimal(loom_ctx *ctx, const char *text, size_t length);
+/* The shortest decimal that reads back as value, as an exact rational; inf and nan are errors. */
+LOOM_API loom_expr loom_real(loom_ctx *ctx, double value);
+
+/* What is known of a symbol.  The default (NULL) is a positive integer.  A symbol is its name and
+** its assumptions: the same name with others is another symbol. */
+typedef struct loom_assume {
+  bool integer;
+  bool has_min, has_max;
+  int64_t min, max;  /* inclusive */
+  int64_t multiple;  /* value is a multiple of this; 0 or 1: nothing known */
+  loom_expr divides; /* value divides this expression; LOOM_NONE: nothing known */
+} loom_assume;
+LOOM_API loom_expr loom_symbol(loom_ctx *ctx, const char *name, const loom_assume *assume);
+
+LOOM_API loom_expr loom_add(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_expr loom_sub(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_expr loom_neg(loom_ctx *ctx, loom_expr a);
+LOOM_API loom_expr loom_mul(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_expr loom_div(loom_ctx *ctx, loom_expr a, loom_expr b); /* exact quotient */
+LOOM_API loom_expr loom_pow(loom_ctx *ctx, loom_expr a, int64_t exponent);
+LOOM_API loom_expr loom_floor(loom_ctx *ctx, loom_expr a);
+LOOM_API loom_expr loom_ceil(loom_ctx *ctx, loom_expr a);
+LOOM_API loom_expr loom_floor_div(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_expr loom_mod(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_expr loom_mod_index(loom_ctx *ctx, loom_expr a, loom_expr d, loom_expr m);
+LOOM_API loom_expr loom_lt(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_expr loom_le(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_expr loom_eq(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_expr loom_select(loom_ctx *ctx, loom_expr c, loom_expr a, loom_expr b);
+/* N-ary builders: linear-ish where repeated binary calls are quadratic.  n = 0: 0, 1, error. */
+LOOM_API loom_expr loom_sum(loom_ctx *ctx, size_t n, const loom_expr *terms);
+LOOM_API loom_expr loom_product(loom_ctx *ctx, size_t n, const loom_expr *factors);
+LOOM_API loom_expr loom_min(loom_ctx *ctx, size_t n, const loom_expr *args);
+LOOM_API loom_expr loom_max(loom_ctx *ctx, size_t n, const loom_expr *args);
+
+/* ---- expressions: looking at them --------------------------------------------------------- */
+
+LOOM_API loom_kind loom_expr_kind(const loom_ctx *ctx, loom_expr e);
+LOOM_API const char *loom_kind_name(loom_kind kind);
+/* Number of arguments and the i-th: for add, terms with their coefficient multiplied in (the
+** constant, if not 0, first); for mul, powers; for pow, base and exponent. */
+LOOM_API size_t loom_expr_arity(const loom_ctx *ctx, loom_expr e);
+LOOM_API loom_expr loom_expr_arg(loom_ctx *ctx, loom_expr e, size_t i);
+LOOM_API const char *loom_symbol_name(const loom_ctx *ctx, loom_expr e);
+LOOM_API bool loom_symbol_assume(const loom_ctx *ctx, loom_expr e, loom_assume *out);
+/* True and the value if e is a number that fits. */
+LOOM_API bool loom_as_int(const loom_ctx *ctx, loom_expr e, int64_t *value);
+LOOM_API bool loom_as_ratio(const loom_ctx *ctx, loom_expr e, int64_t *num, int64_t *den);
+/* A number rounded once to the nearest double; false if e is not a number. */
+LOOM_API bool loom_as_real(const loom_ctx *ctx, loom_expr e, double *value);
+/* The distinct symbols of e in canonical order: writes up to capacity, returns how many there are.
+ */
+LOOM_API size_t loom_expr_symbols(loom_ctx *ctx, loom_expr e, loom_expr *out, size_t capacity);
+/* Total structural order, independent of the history of the context: <0, 0, >0. */
+LOOM_API int loom_expr_order(const loom_ctx *ctx, loom_expr a, loom_expr b);
+/* Distinct sub-expressions of e. */
+LOOM_API size_t loom_expr_size(loom_ctx *ctx, loom_expr e);
+
+typedef enum loom_answer { LOOM_NO = 0, LOOM_YES = 1, LOOM_UNKNOWN = 2 } loom_answer;
+
+/* Facts: true at every point that the symbols' assumptions allow. */
+LOOM_API loom_answer loom_is_integer(const loom_ctx *ctx, loom_expr e);
+/* Bounds as numbers, LOOM_NONE where unbounded or unknown. */
+LOOM_API loom_status loom_bounds(loom_ctx *ctx, loom_expr e, loom_expr *lo, loom_expr *hi);
+/* e == remainder modulo modulus for an integer e; modulus 0: e is the constant remainder; 1:
+ * nothing known. */
+LOOM_API void loom_residue(const loom_ctx *ctx, loom_expr e, int64_t *modulus, int64_t *remainder);
+/* Questions, decided under the assumptions. */
+LOOM_API loom_answer loom_known_lt(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_answer loom_known_le(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_answer loom_known_eq(loom_ctx *ctx, loom_expr a, loom_expr b);
+LOOM_API loom_answer loom_known_divides(loom_ctx *ctx, loom_expr d, loom_expr a);
+
+/* ---- expressions: working with them ------------------------------------------------------- */
+
+/* Simultaneous substitution of n symbols. */
+LOOM_API loom_expr loom_substitute(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
+                                   const loom_expr *values);
+LOOM_API loom_expr loom_expand(loom_ctx *ctx,
+                               loom_expr e); /* products over sums, within a budget */
+/* Derivative; piecewise: min, max by select, floor, ceil, // and comparisons are flat. */
+LOOM_API loom_expr loom_diff(loom_ctx *ctx, loom_expr e, loom_expr symbol);
+/* e(symbol + step) - e(symbol). */
+LOOM_API loom_expr loom_difference(loom_ctx *ctx, loom_expr e, loom_expr symbol, loom_expr step);
+/* Values of symbol in [lo, hi] at which some min, max, floor, ceil, //, % or comparison in e
+** (with every other symbol substituted) changes its piece; ascending, up to capacity; returns how
+*many. */
+LOOM_API ptrdiff_t loom_breakpoints(loom_ctx *ctx, loom_expr e, loom_expr symbol, int64_t lo,
+                                    int64_t hi, int64_t *out, size_t capacity);
+
+typedef enum loom_style { LOOM_INFIX, LOOM_C, LOOM_LATEX, LOOM_LUA } loom_style;
+LOOM_API LOOM_GIVE char *loom_print(loom_ctx *ctx, loom_expr e, loom_style style);
+/* Infix text to an expression.  Names are looked up among the n given symbols first; any other
+** becomes a symbol with the given assumptions (NULL: positive integer). */
+LOOM_API loom_expr loom_parse(loom_ctx *ctx, const char *text, size_t length, size_t n,
+                              const loom_expr *symbols, const loom_assume *others);
+
+/* A tape for a set of expressions over given symbols: immutable, independent of the context, usable
+** from several threads at once. */
+LOOM_API LOOM_GIVE loom_program *loom_compile(loom_ctx *ctx, size_t n_outputs,
+                                              const loom_expr *outputs, size_t n_symbols,
+                                              const loom_expr *symbols);
+LOOM_API void loom_program_free(loom_program *program);
+LOOM_API size_t loom_program_inputs(const loom_program *program);
+LOOM_API size_t loom_program_outputs(const loom_program *program);
+LOOM_API size_t loom_program_length(const loom_program *program); /* instructions */
+/* n points at once: inputs[i][p] is symbol i at point p, outputs[j][p] likewise.  Division by zero
+** gives inf or nan there.  LOOM_ERR_MEMORY is the only failure. */
+LOOM_API loom_status loom_program_eval(const loom_program *program, size_t n,
+                                       const double *const *inputs, double *const *outputs);
+/* One point, exactly, with numbers of ctx (any context, used by this thread alone). */
+LOOM_API loom_status loom_program_exact(const loom_program *program, loom_ctx *ctx,
+                                        const loom_expr *inputs, loom_expr *outputs);
+
+/* ---- workload ----------------------------------------------------------------------------- */
+
+/* Names are copied.  Sizes, bits and repeats are expressions (usually numbers), in values and bits.
+** Builders return an index (0, 1, ...) or -1, or a status. */
+LOOM_API LOOM_GIVE loom_workload *loom_workload_new(loom_ctx *ctx);
+LOOM_API void loom_workload_free(loom_workload *w);
+LOOM_API loom_status loom_workload_variable(loom_workload *w, const char *variable, loom_expr size);
+LOOM_API loom_status loom_workload_repeat(loom_workload *w, loom_expr n_instances);
+LOOM_API int loom_workload_einsum(loom_workload *w, const char *name, bool is_copy,
+                                  loom_expr n_instances);
+LOOM_API int loom_workload_access(loom_workload *w, int einsum, const char *tensor, bool output,
+                                  loom_expr bits_per_value);
+/* The next rank of an access: constant + sum of coefficient * variable. */
+LOOM_API loom_status loom_workload_rank(loom_workload *w, int einsum, int access, const char *rank,
+                                        int64_t constant, size_t n_terms,
+                                        const char *const *variables, const int64_t *coefficients);
+
+typedef enum loom_relevancy {
+  LOOM_IRRELEVANT,
+  LOOM_RELEVANT,
+  LOOM_PARTIALLY_RELEVANT
+} loom_relevancy;
+/* Geometry of an access.  -1 or LOOM_NONE with an error for an unknown name. */
+LOOM_API int loom_workload_relevancy(loom_workload *w, int einsum, int access,
+                                     const char *variable);
+LOOM_API loom_status loom_workload_stride_halo(loom_workload *w, int einsum, int access, int rank,
+                                               const char *variable, loom_expr *stride,
+                                               loom_expr *halo);
+/* Values in the bounding box of a tile: n variables with their extents, all others whole. */
+LOOM_API loom_expr loom_workload_tile_occupancy(loom_workload *w, int einsum, int access, size_t n,
+                                                const char *const *variables,
+                                                const loom_expr *extents);
+LOOM_API int loom_workload_used_alone(loom_workload *w, int einsum, const char *variable);
+
+/* How a loop cuts an extent: stride and up to two runs of (tile extent, repeats). */
+typedef enum loom_tiling_mode {
+  LOOM_WHOLE_TRIPS,     /* extent / tile repeats, maybe a fraction */
+  LOOM_FIRST_TILE,      /* one first tile, then ceil of the rest */
+  LOOM_EXACT_LAST_TILE, /* whole tiles, then what is left */
+  LOOM_AVERAGE          /* as whole trips: tiles of average extent */
+} loom_tiling_mode;
+typedef struct loom_tiles {
+  loom_expr stride;
+  int n; /* 1 or 2 */
+  loom_expr extent[2], repeats[2];
+} loom_tiles;
+LOOM_API loom_status loom_tile_sequence(loom_ctx *ctx, loom_tiling_mode mode, loom_expr outer,
+                                        loom_expr tile, loom_expr first, loom_tiles *out);
+
+/* ---- architecture ------------------------------------------------------------------------- */
+
+typedef enum loom_class { LOOM_MEMORY, LOOM_TOLL, LOOM_COMPUTE, LOOM_CONTAINER } loom_class;
+typedef enum loom_direction { LOOM_UP = 1, LOOM_DOWN = 2, LOOM_UP_AND_DOWN = 3 } loom_direction;
+
+/* Numbers of a component: X(enumerator, name). LOOM_NONE for size and throughput: without limit. */
+#define LOOM_COMPONENT_NUMBER_LIST(X)                  \
+  X(LOOM_SIZE, "size")                                 \
+  X(LOOM_LEAK_POWER, "leak_power")                     \
+  X(LOOM_ACTIONS_SCALE, "actions_scale")               \
+  X(LOOM_N_PARALLEL_INSTANCES, "n_parallel_instances") \
+  X(LOOM_AREA, "area")
+typedef enum loom_component_number {
+#define LOOM_NUMBER_ENUM(enumerator, name) enumerator,
+  LOOM_COMPONENT_NUMBER_LIST(LOOM_NUMBER_ENUM)
+#undef LOOM_NUMBER_ENUM
+      LOOM_N_COMPONENT_NUMBERS
+} loom_component_number;
+
+typedef enum loom_latency_rule {
+  LOOM_SUM_COUNT_OVER_THROUGHPUT,
+  LOOM_MAX_COUNT_OVER_THROUGHPUT,
+  LOOM_SUM_COUNT_OVER, /* divided by the value */
+  LOOM_CONSTANT_LATENCY
+} loom_latency_rule;
+
+LOOM_API LOOM_GIVE loom_arch *loom_arch_new(loom_ctx *ctx);
+LOOM_API void loom_arch_free(loom_arch *a);
+/* The next component, outermost first. */
+LOOM_API int loom_arch_component(loom_arch *a, loom_class class_, const char *name);
+LOOM_API loom_status loom_arch_number(loom_arch *a, int component, loom_component_number which,
+                                      loom_expr value);
+LOOM_API loom_status loom_arch_skip_initial_output_write(loom_arch *a, int component, bool skip);
+LOOM_API loom_status loom_arch_latency_rule(loom_arch *a, int component, loom_latency_rule rule,
+                                            loom_expr value);
+/* Actions: "read" and "write" of a memory, "read" of a toll, "compute". LOOM_NONE: energy 0,
+** throughput without limit, bits_per_action 1. */
+LOOM_API loom_status loom_arch_action(loom_arch *a, int component, const char *action,
+                                      loom_expr energy, loom_expr throughput,
+                                      loom_expr bits_per_action);
+LOOM_API int loom_arch_dimension(loom_arch *a, int component, const char *name, loom_expr fanout,
+                                 loom_expr usage_scale, bool power_gateable);
+/* Per-tensor settings; einsum NULL: in every einsum (a setting with the einsum wins). */
+LOOM_API loom_status loom_arch_may_reuse(loom_arch *a, int component, int dimension,
+                                         const char *einsum, const char *tensor); /* NULL: all */
+LOOM_API loom_status loom_arch_bits_per_value(loom_arch *a, int component, const char *einsum,
+                                              const char *tensor, loom_expr bits);
+LOOM_API loom_status loom_arch_values_per_action(loom_arch *a, int component, const char *action,
+                                                 const char *einsum, const char *tensor,
+                                                 loom_expr values); /* action NULL: all */
+LOOM_API loom_status loom_arch_direction(loom_arch *a, int component, const char *einsum,
+                                         const char *tensor, loom_direction d); /* NULL: all */
+
+/* ---- mapping ------------------------------------------------------------------------------ */
+
+/* X(enumerator, name) */
+#define LOOM_NODE_LIST(X)                 \
+  X(LOOM_NODE_STORAGE, "storage")         \
+  X(LOOM_NODE_TOLL, "toll")               \
+  X(LOOM_NODE_TEMPORAL, "temporal")       \
+  X(LOOM_NODE_SPATIAL, "spatial")         \
+  X(LOOM_NODE_SEQUENTIAL, "sequential")   \
+  X(LOOM_NODE_RESERVATION, "reservation") \
+  X(LOOM_NODE_COMPUTE, "compute")         \
+  X(LOOM_NODE_CUSTOM, "custom")
+typedef enum loom_node_kind {
+#define LOOM_NODE_ENUM(enumerator, name) enumerator,
+  LOOM_NODE_LIST(LOOM_NODE_ENUM)
+#undef LOOM_NODE_ENUM
+} loom_node_kind;
+
+/* Nodes are added to a list, outermost first: list 0 is the root, others are branches. */
+LOOM_API LOOM_GIVE loom_mapping *loom_mapping_new(loom_ctx *ctx);
+LOOM_API void loom_mapping_free(loom_mapping *m);
+LOOM_API int loom_mapping_storage(loom_mapping *m, int list, const char *component, bool persistent,
+                                  bool may_lower);
+LOOM_API int loom_mapping_toll(loom_mapping *m, int list, const char *component, bool may_lower);
+/* A holder of a kind of its own: `kind` names the analyzer given to loom_analyze. */
+LOOM_API int loom_mapping_custom(loom_mapping *m, int list, const char *kind, const char *component,
+                                 bool may_lower);
+LOOM_API loom_status loom_mapping_tensor(loom_mapping *m, int holder, const char *tensor);
+/* Tile: extent inside the loop; first: extent of the first tile or LOOM_NONE. */
+LOOM_API int loom_mapping_temporal(loom_mapping *m, int list, const char *variable, loom_expr tile,
+                                   loom_expr first);
+LOOM_API int loom_mapping_spatial(loom_mapping *m, int list, const char *variable, loom_expr tile,
+                                  loom_expr first, const char *component, const char *dimension);
+/* The variable a loop has in one einsum, where it differs. */
+LOOM_API loom_status loom_mapping_variable_in(loom_mapping *m, int loop, const char *einsum,
+                                              const char *variable);
+LOOM_API int loom_mapping_sequential(loom_mapping *m, int list);
+LOOM_API int loom_mapping_branch(loom_mapping *m, int sequential); /* returns a list */
+LOOM_API int loom_mapping_compute(loom_mapping *m, int list, const char *einsum,
+                                  const char *component);
+/* Where a node was written ("file.loom:3:7"), for messages; without it they give the node's path.
+ */
+LOOM_API loom_status loom_mapping_where(loom_mapping *m, int node, const char *where);
+
+/* ---- reuse analysis ----------------------------------------------------------------------- */
+
+/* Statistics of a buffet: one tensor at one level of one einsum.
+** Classes say which loops multiply a field (doc/formulas.md):
+** PARENT about traffic to the next outer holder; TOTAL summed over all instances; UNIT of the
+** busiest instance; SKIP first touches, not repeated by loops that leave the tile in place.
+** X(field, classes) */
+#define LOOM_BUFFET_FIELD_LIST(X)                                              \
+  X(total_reads_to_parent, LOOM_F_PARENT)                                      \
+  X(total_writes_to_parent, LOOM_F_PARENT)                                     \
+  X(max_per_parent_reads_to_parent, LOOM_F_PARENT)                             \
+  X(max_per_parent_writes_to_parent, LOOM_F_PARENT)                            \
+  X(total_skipped_first_reads_to_parent, LOOM_F_PARENT | LOOM_F_SKIP)          \
+  X(min_per_parent_skipped_first_reads_to_parent, LOOM_F_PARENT | LOOM_F_SKIP) \
+  X(total_read_actions, LOOM_F_TOTAL)                                          \
+  X(total_write_actions, LOOM_F_TOTAL)                                         \
+  X(max_per_unit_read_actions, LOOM_F_UNIT)                                    \
+  X(max_per_unit_write_actions, LOOM_F_UNIT)                                   \
+  X(total_skipped_first_read_actions, LOOM_F_TOTAL | LOOM_F_SKIP)              \
+  X(total_skipped_first_write_actions, LOOM_F_TOTAL | LOOM_F_SKIP)             \
+  X(min_per_unit_skipped_first_read_actions, LOOM_F_UNIT | LOOM_F_SKIP)        \
+  X(min_per_unit_skipped_first_write_actions, LOOM_F_UNIT | LOOM_F_SKIP)       \
+  X(max_occupancy, LOOM_F_OCCUPANCY)
+enum {
+  LOOM_F_PARENT = 1,
+  LOOM_F_TOTAL = 2,
+  LOOM_F_UNIT = 4,
+  LOOM_F_SKIP = 8,
+  LOOM_F_OCCUPANCY = 16
+};
+typedef enum loom_buffet_field {
+#define LOOM_FIELD_ENUM(field, classes) LOOM_BUFFET_##field,
+  LOOM_BUFFET_FIELD_LIST(LOOM_FIELD_ENUM)
+#undef LOOM_FIELD_ENUM
+      LOOM_N_BUFFET_FIELDS
+} loom_buffet_field;
+LOOM_API const char *loom_buffet_field_name(loom_buffet_field field);
+
+/* reads, writes, occupancy: values, values, bits; *_actions: actions. */
+typedef struct loom_buffet {
+  const char *tensor, *level;
+  loom_expr field[LOOM_N_BUFFET_FIELDS];
+  int n_loops_above; /* loops above the reservation in the tensor's nest; -1 persistent */
+  bool persistent;
+} loom_buffet;
+
+typedef struct loom_compute_stats {
+  const char *level;
+  loom_expr total_ops, max_per_unit_ops, max_latency; /* operations, operations, steps */
+} loom_compute_stats;
+
+typedef struct loom_fanout {
+  const char *component, *dim;
+  loom_expr used; /* instances */
+} loom_fanout;
+
+/* Latency of the first iteration of a loop of the path (by position among its loops). */
+typedef struct loom_first_latency {
+  int loop;
+  loom_expr steps;
+} loom_first_latency;
+
+/* One node of a path or of a tensor's nest. Names are NULL, expressions LOOM_NONE where not used.
+ */
+typedef struct loom_node {
+  loom_node_kind kind;
+  const char *custom, *tensor, *component, *dim, *variable, *einsum;
+  loom_expr tile, first, trips;
+  bool persistent, backing, fused;
+  int loop; /* position among the loops of the path, or -1 */
+} loom_node;
+
+/* What a node is analysed from and gives back, innermost buffet first.  Fields are filled in the
+** arrays given; the library owns them. */
+typedef struct loom_stats {
+  loom_buffet *buffets;
+  size_t n_buffets;
+  loom_compute_stats compute;
+  loom_fanout *fanout;
+  size_t n_fanout;
+  loom_first_latency *first_latency;
+  size_t n_first_latency;
+  loom_expr temporal_steps;
+} loom_stats;
+
+/* Extents of the tile at a node, by rank variable. */
+typedef struct loom_shape {
+  size_t n;
+  const char *const *variables;
+  const loom_expr *extents;
+} loom_shape;
+
+/* A user's analyzer for a holder kind: `stats` holds the child's result on entry and the node's on
+** return; the node's buffet is the last one, made by its reservation.  `self` serves
+** loom_analyze_as.  Any failure: record with loom_error_set and return it. */
+typedef struct loom_analysis loom_analysis;
+typedef loom_status (*loom_analyzer)(void *data, loom_ctx *ctx, loom_analysis *self,
+                                     const loom_node *node, const loom_shape *shape,
+                                     loom_stats *stats);
+/* Applies a built-in holder analyzer (storage or toll) to stats, as if the node were of that kind.
+ */
+LOOM_API loom_status loom_analyze_as(loom_analysis *self, loom_node_kind kind, loom_stats *stats);
+
+typedef struct loom_node_analyzer {
+  const char *kind;
+  loom_analyzer analyze;
+  void *data;
+} loom_node_analyzer;
+
+typedef struct loom_options {
+  /* Accepted instead of an error: */
+  bool allow_unknown_tensors;  /* holders may list tensors no einsum of the workload has */
+  bool allow_growing_tiles;    /* a tile may be larger than the extent it cuts */
+  bool allow_unmapped_einsums; /* einsums without a compute node are left out */
+  const loom_node_analyzer *analyzers;
+  size_t n_analyzers;
+} loom_options;
+
+/* Analyses every mapped einsum (model `reference`).  NULL and an error when the mapping is invalid.
+** The result outlives w, a and m. */
+LOOM_API LOOM_GIVE loom_result *loom_analyze(const loom_workload *w, const loom_arch *a,
+                                             const loom_mapping *m, const loom_options *options);
+LOOM_API void loom_result_free(loom_result *r);
+LOOM_API size_t loom_result_einsums(const loom_result *r);
+LOOM_API const char *loom_result_einsum(const loom_result *r, size_t einsum);
+LOOM_API const loom_stats *loom_result_stats(const loom_result *r, size_t einsum);
+/* Symbols of the tile shapes on the einsum's path, by first occurrence. */
+LOOM_API size_t loom_result_symbols(const loom_result *r, size_t einsum, const loom_expr **symbols);
+/* The path with its reservations; the nest used for one tensor (by access index). */
+LOOM_API size_t loom_result_path(const loom_result *r, size_t einsum, const loom_node **nodes);
+LOOM_API const char *loom_result_tensor(const loom_result *r, size_t einsum, size_t access);
+LOOM_API size_t loom_result_tensors(const loom_result *r, size_t einsum);
+LOOM_API size_t loom_result_nest(const loom_result *r, size_t einsum, size_t access,
+                                 const loom_node **nodes);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
