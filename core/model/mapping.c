@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds mappings: nodes are kept as given, names are looked up by the analysis. */
+#include "model/mapping.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void mark(loom_owner *owner, loom_ctx *ctx) {
+  loom_mapping *m = (loom_mapping *)(void *)owner;
+  for (size_t i = 0; i < m->nodes.n; i++) {
+    if (m->nodes.at[i].tile != LOOM_NONE) loom_gc_mark(ctx, m->nodes.at[i].tile);
+    if (m->nodes.at[i].first != LOOM_NONE) loom_gc_mark(ctx, m->nodes.at[i].first);
+  }
+}
+
+static loom_status recorded(const loom_mapping *m) {
+  return loom_error_status(m->ctx);
+}
+
+static int new_list(loom_mapping *m, int parent, int branch) {
+  loom_mapping_list list = {.parent = parent, .branch = branch};
+  return loom_vec_push(m->ctx, &m->lists, list) ? (int)m->lists.n - 1 : -1;
+}
+
+loom_mapping *loom_mapping_new(loom_ctx *ctx) {
+  loom_mapping *m = loom_realloc(ctx, NULL, 0, sizeof *m);
+  if (!m) return NULL;
+  *m = (loom_mapping){.ctx = ctx};
+  loom_arena_init(&m->arena, ctx);
+  loom_owner_add(ctx, &m->owner, mark);
+  if (new_list(m, -1, 0) == 0) return m;
+  loom_mapping_free(m);
+  return NULL;
+}
+
+void loom_mapping_free(loom_mapping *m) {
+  if (!m) return;
+  for (size_t i = 0; i < m->nodes.n; i++) {
+    loom_vec_free(m->ctx, &m->nodes.at[i].tensors);
+    loom_vec_free(m->ctx, &m->nodes.at[i].aliases);
+    loom_vec_free(m->ctx, &m->nodes.at[i].branches);
+  }
+  for (size_t i = 0; i < m->lists.n; i++) loom_vec_free(m->ctx, &m->lists.at[i].nodes);
+  loom_vec_free(m->ctx, &m->nodes);
+  loom_vec_free(m->ctx, &m->lists);
+  loom_arena_free(&m->arena);
+  loom_owner_remove(&m->owner);
+  loom_realloc(m->ctx, m, sizeof *m, 0);
+}
+
+static bool copy_name(loom_mapping *m, const char **name) {
+  return !*name || (*name = loom_arena_string(&m->arena, *name)) != NULL;
+}
+
+/* Appends a node whose names are still the caller's. */
+static int add_node(loom_mapping *m, int list, loom_mapping_node node) {
+  if (list < 0 || (size_t)list >= m->lists.n) {
+    loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "the mapping has no list number %d", list);
+    return -1;
+  }
+  node.list = list;
+  node.position = (int)m->lists.at[list].nodes.n;
+  if (!copy_name(m, &node.component) || !copy_name(m, &node.dim) || !copy_name(m, &node.variable) ||
+      !copy_name(m, &node.einsum) || !copy_name(m, &node.custom) ||
+      !loom_vec_push(m->ctx, &m->nodes, node))
+    return -1;
+  int index = (int)m->nodes.n - 1;
+  if (loom_vec_push(m->ctx, &m->lists.at[list].nodes, index)) return index;
+  m->nodes.n--;
+  return -1;
+}
+
+static loom_mapping_node *node_at(const loom_mapping *m, int node) {
+  if (node >= 0 && (size_t)node < m->nodes.n) return &m->nodes.at[node];
+  loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "the mapping has no node number %d", node);
+  return NULL;
+}
+
+int loom_mapping_storage(loom_mapping *m, int list, const char *component, bool persistent,
+                         bool may_lower) {
+  return add_node(m, list,
+                  (loom_mapping_node){.kind = LOOM_NODE_STORAGE,
+                                      .component = component,
+                                      .persistent = persistent,
+                                      .may_lower = may_lower});
+}
+
+int loom_mapping_toll(loom_mapping *m, int list, const char *component, bool may_lower) {
+  return add_node(
+      m, list,
+      (loom_mapping_node){.kind = LOOM_NODE_TOLL, .component = component, .may_lower = may_lower});
+}
+
+int loom_mapping_custom(loom_mapping *m, int list, const char *kind, const char *component,
+                        bool may_lower) {
+  return add_node(m, list,
+                  (loom_mapping_node){.kind = LOOM_NODE_CUSTOM,
+                                      .component = component,
+                                      .custom = kind,
+                                      .may_lower = may_lower});
+}
+
+loom_status loom_mapping_tensor(loom_mapping *m, int holder, const char *tensor) {
+  loom_mapping_node *node = node_at(m, holder);
+  if (!node) return recorded(m);
+  if (!loom_node_is_holder(node->kind))
+    return loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "node number %d holds no tensors", holder);
+  const char *name = loom_arena_string(&m->arena, tensor);
+  return name && loom_vec_push(m->ctx, &node->tensors, name) ? LOOM_OK : recorded(m);
+}
+
+/* A tile that failed to build is an error already recorded, not an open tile. */
+static bool failed_tile(const loom_mapping *m, loom_expr tile) {
+  return tile == LOOM_NONE && recorded(m) != LOOM_OK;
+}
+
+int loom_mapping_temporal(loom_mapping *m, int list, const char *variable, loom_expr tile,
+                          loom_expr first) {
+  if (failed_tile(m, tile)) return -1;
+  return add_node(
+      m, list,
+      (loom_mapping_node){
+          .kind = LOOM_NODE_TEMPORAL, .variable = variable, .tile = tile, .first = first});
+}
+
+int loom_mapping_spatial(loom_mapping *m, int list, const char *variable, loom_expr tile,
+                         loom_expr first, const char *component, const char *dimension) {
+  if (failed_tile(m, tile)) return -1;
+  return add_node(m, list,
+                  (loom_mapping_node){.kind = LOOM_NODE_SPATIAL,
+                                      .variable = variable,
+                                      .tile = tile,
+                                      .first = first,
+                                      .component = component,
+                                      .dim = dimension});
+}
+
+loom_status loom_mapping_variable_in(loom_mapping *m, int loop, const char *einsum,
+                                     const char *variable) {
+  loom_mapping_node *node = node_at(m, loop);
+  if (!node) return recorded(m);
+  if (!loom_node_is_loop(node->kind))
+    return loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "node number %d is no loop", loop);
+  loom_alias alias = {loom_arena_string(&m->arena, einsum), loom_arena_string(&m->arena, variable)};
+  if (!alias.einsum || !alias.variable || !loom_vec_push(m->ctx, &node->aliases, alias))
+    return recorded(m);
+  return LOOM_OK;
+}
+
+int loom_mapping_sequential(loom_mapping *m, int list) {
+  return add_node(m, list, (loom_mapping_node){.kind = LOOM_NODE_SEQUENTIAL});
+}
+
+int loom_mapping_branch(loom_mapping *m, int sequential) {
+  loom_mapping_node *node = node_at(m, sequential);
+  if (!node) return -1;
+  if (node->kind != LOOM_NODE_SEQUENTIAL) {
+    loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "node number %d has no branches", sequential);
+    return -1;
+  }
+  int list = new_list(m, sequential, (int)node->branches.n);
+  if (list >= 0 && !loom_vec_push(m->ctx, &node->branches, list)) {
+    m->lists.n--;
+    return -1;
+  }
+  return list;
+}
+
+int loom_mapping_compute(loom_mapping *m, int list, const char *einsum, const char *component) {
+  return add_node(
+      m, list,
+      (loom_mapping_node){.kind = LOOM_NODE_COMPUTE, .einsum = einsum, .component = component});
+}
+
+loom_status loom_mapping_where(loom_mapping *m, int node, const char *where) {
+  loom_mapping_node *n = node_at(m, node);
+  if (!n) return recorded(m);
+  n->where = loom_arena_string(&m->arena, where);
+  return n->where ? LOOM_OK : recorded(m);
+}
+
+const char *loom_mapping_place(const loom_mapping *m, int node, char buffer[LOOM_WHERE_SIZE]) {
+  if (m->nodes.at[node].where) return m->nodes.at[node].where;
+  char *end = buffer + LOOM_WHERE_SIZE - 1;
+  *end = '\0';
+  while (node >= 0) {
+    const loom_mapping_node *n = &m->nodes.at[node];
+    const loom_mapping_list *list = &m->lists.at[n->list];
+    char step[64];
+    int length =
+        list->parent < 0
+            ? snprintf(step, sizeof step, "mapping.nodes[%d]", n->position + 1)
+            : snprintf(step, sizeof step, ".branches[%d][%d]", list->branch + 1, n->position + 1);
+    if (length > end - buffer - 3) {
+      end -= 3;
+      memcpy(end, "...", 3);
+      break;
+    }
+    end -= length;
+    memcpy(end, step, (size_t)length);
+    node = list->parent;
+  }
+  return end;
+}
+
+const char *loom_mapping_variable_of(const loom_mapping_node *loop, const char *einsum) {
+  for (size_t i = 0; i < loop->aliases.n; i++)
+    if (strcmp(loop->aliases.at[i].einsum, einsum) == 0) return loop->aliases.at[i].variable;
+  return loop->variable;
+}
