@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of the binding share: contexts, boxes of expressions, owned objects, errors.
+**
+** Every function that works with expressions carries three upvalues: 1 the metatable of
+*expressions,
+** 2 the default context, 3 whether it is a method of a context (bind_enter_maker).  Two rules keep
+*handles alive (a handle is alive while its box is, see context.c):
+** collection runs only in bind_enter, never in a finalizer and never while a context is busy; and
+** no function runs foreign Lua code between making a handle and boxing it. */
+#ifndef EINLOOM_BIND_H
+#define EINLOOM_BIND_H
+
+#include <lauxlib.h>
+#include <lua.h>
+
+#include "einloom.h"
+
+#define BIND_CONTEXT "einloom.context"
+#define BIND_EXPR "einloom.expr"
+#define BIND_PROGRAM "einloom.program"
+#define BIND_WORKLOAD "einloom.workload"
+#define BIND_ARCH "einloom.arch"
+#define BIND_MAPPING "einloom.mapping"
+#define BIND_RESULT "einloom.result"
+#define BIND_ERROR "einloom.error"
+
+typedef struct bind_object bind_object;
+
+/* The userdata of a context.  User value 1 is its cache: a table from handle to box, weak in the
+** boxes, whose metatable holds the context. */
+typedef struct bind_context {
+  loom_ctx *ctx;        /* NULL: closed */
+  int busy;             /* > 0: handles without boxes are in use, do not collect */
+  char *text;           /* printed text on its way to Lua, or NULL */
+  bind_object *objects; /* live objects, closed before the context is */
+} bind_context;
+
+/* The userdata of an expression.  User value 1 is the cache of its context. */
+typedef struct bind_box {
+  bind_context *owner;
+  loom_expr id;
+  uint32_t generation;
+} bind_box;
+
+/* The head of the userdata of a workload, architecture, mapping or result.  User value 1 is the
+** cache of its context. */
+struct bind_object {
+  void *handle; /* NULL: closed */
+  void (*release)(void *handle);
+  bind_context *owner;
+  bind_object *next, **link;
+  int busy; /* > 0: the core is working with it, it may not be closed */
+};
+
+/* One call: the context it works in and a stack index whose user value 1 is the cache. */
+typedef struct bind_scope {
+  lua_State *L;
+  bind_context *owner;
+  loom_ctx *ctx;
+  int holder;
+} bind_scope;
+
+LUAMOD_API int luaopen_einloom_core(lua_State *L);
+
+/* ---- context.c ---- */
+
+/* Begins a call whose expressions are in the slots first..last (last < first: none): takes the
+** context of the first expression there, else the default one.  Collects if that is due, clears the
+** last error.  [-0, +0, e] closed context */
+void bind_enter(bind_scope *s, lua_State *L, int first, int last);
+/* Begins a call in the context of the first expression in the list at index i, which is put into
+** slot, else in the default one. */
+void bind_enter_list(bind_scope *s, lua_State *L, int i, int slot);
+/* Begins a call in the context of the object or context in slot holder. */
+void bind_enter_in(bind_scope *s, lua_State *L, int holder, bind_context *owner);
+/* The context userdata at index i.  [-0, +0, v] other types */
+bind_context *bind_check_context(lua_State *L, int i);
+/* A function that makes things takes its context from its first argument when it is a method of a
+** context (upvalue 3 true; the argument stays at 1), else it is the default one: returns the index
+** of the first argument proper. */
+int bind_enter_maker(bind_scope *s, lua_State *L);
+/* Pushes a Lua string made of text, which is freed; NULL raises the error of the context. */
+int bind_return_text(bind_scope *s, char *text);
+/* Pushes the three upvalues.  [-0, +3, m] */
+void bind_push_upvalues(lua_State *L, bool of_context);
+/* Gives the functions the three upvalues and puts them into the table at the top of the stack.
+** [-0, +0, m] */
+void bind_set_functions(lua_State *L, const luaL_Reg *functions, bool of_context);
+/* Makers become functions of the module at the top of the stack, in the default context, and
+*methods
+** of contexts.  [-0, +0, m] */
+void bind_set_makers(lua_State *L, const luaL_Reg *makers);
+/* The module's table is at the top of the stack, here and in the other bind_open functions. */
+void bind_open_context(lua_State *L);
+
+/* ---- expr.c ---- */
+
+/* The box at index i, or NULL if there is no expression. */
+bind_box *bind_test_box(lua_State *L, int i);
+/* The expression at index i: a live one of this context, a number or a numeric string.
+** [-0, +0, v] */
+loom_expr bind_arg(bind_scope *s, int i);
+/* As bind_arg, for the value at the top of the stack, named in messages; pops it.  [-1, +0, e] */
+loom_expr bind_take(bind_scope *s, const char *name);
+/* As bind_arg, for field `name` of the table at index i.  [-0, +0, v] */
+loom_expr bind_field(bind_scope *s, int i, const char *name);
+/* As bind_arg, but nil, absence and infinity are LOOM_NONE. */
+loom_expr bind_optional(bind_scope *s, int i);
+/* Pushes the box of a handle; LOOM_NONE raises the error of the context.  [-0, +1, e] */
+int bind_return(bind_scope *s, loom_expr e);
+/* Pushes the box of a handle, nil for LOOM_NONE.  [-0, +1, m] */
+void bind_push(bind_scope *s, loom_expr e);
+/* Pushes a list of the boxes of n handles.  [-0, +1, m] */
+void bind_push_list(bind_scope *s, size_t n, const loom_expr *items);
+/* Reads the list at index i into memory pushed on the stack.  [-0, +1, e] */
+loom_expr *bind_check_list(bind_scope *s, int i, size_t *n);
+void bind_open_expr(lua_State *L);
+
+/* ---- error.c ---- */
+
+/* Raises the error of the context as misuse.  [-0, +0, v] */
+int bind_raise(bind_scope *s);
+/* Returns nil, message and kind for a domain error; raises bad arguments and lack of memory. */
+int bind_fail(bind_scope *s);
+/* Raises the table {kind, message, file, line, column}: offset counts bytes of text from 0. */
+int bind_raise_at(lua_State *L, const char *kind, const char *message, const char *file,
+                  const char *text, ptrdiff_t offset);
+/* As bind_raise_at with a line and column (0: unknown). */
+int bind_raise_line(lua_State *L, const char *kind, const char *message, const char *file, int line,
+                    int column);
+void bind_open_error(lua_State *L);
+
+/* ---- object.c ---- */
+
+/* Pushes an empty object of a type for the scope's context: give it its handle next.
+** [-0, +1, m] */
+bind_object *bind_new_object(bind_scope *s, const char *type, void (*release)(void *handle));
+/* The object takes the handle over; NULL fails with the error of the context.  Returns as a
+** function of Lua does, the object being at the top of the stack. */
+int bind_adopt(bind_scope *s, bind_object *object, void *handle);
+/* The open object at index i; begins the call in its context.  [-0, +0, v] */
+bind_object *bind_check_object(bind_scope *s, lua_State *L, int i, const char *type);
+/* Frees what the object holds; harmless when repeated. */
+void bind_close_object(bind_object *object);
+/* Makes the metatable of an object type: methods, __gc = __close = close, __name.  [-0, +0, m] */
+void bind_object_type(lua_State *L, const char *type, const luaL_Reg *methods);
+/* The number of the component, list, ... at index i.  [-0, +0, v] */
+int bind_check_index(lua_State *L, int i);
+/* What a builder gave: a number, else nil, message and kind.  [-0, +1|3, v] */
+int bind_number(bind_scope *s, int number);
+/* What a builder gave: the object itself (at 1), else nil, message and kind.  [-0, +1|3, v] */
+int bind_done(bind_scope *s, loom_status status);
+/* The index of the option in a NULL-terminated list; raises a message with all of them. */
+int bind_check_name(lua_State *L, int i, const char *const names[]);
+
+/* ---- the other files ---- */
+
+void bind_open_build(lua_State *L);
+void bind_open_program(lua_State *L);
+void bind_open_workload(lua_State *L);
+void bind_open_arch(lua_State *L);
+void bind_open_mapping(lua_State *L);
+void bind_open_result(lua_State *L);
+void bind_open_analyze(lua_State *L);
+
+/* Tables for what analyses give, and back (stats.c). */
+void bind_push_node(bind_scope *s, const loom_node *node);
+void bind_push_shape(bind_scope *s, const loom_shape *shape);
+void bind_push_stats(bind_scope *s, const loom_stats *stats);
+void bind_push_buffet(bind_scope *s, const loom_buffet *buffet);
+void bind_push_compute(bind_scope *s, const loom_compute_stats *compute);
+void bind_push_fanout(bind_scope *s, const loom_stats *stats);
+void bind_push_first_latency(bind_scope *s, const loom_stats *stats);
+/* Writes the table at index i back into stats, which has the same records.  [-0, +0, e] */
+void bind_read_stats(bind_scope *s, int i, loom_stats *stats);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* The module einloom.core: opens the files of the binding in the order they need each other.
+**
+** Invariant: nothing is shared by two Lua states. */
+#include "bind.h"
+#include "json.h"
+
+/* core.json: decode, encode, null, array (the metatable that marks arrays).  [-0, +0, m] */
+static void open_json(lua_State *L) {
+  lua_createtable(L, 0, 4);
+  int json = lua_gettop(L);
+  lua_createtable(L, 0, 1);
+  lua_pushliteral(L, "einloom.json.array");
+  lua_setfield(L, -2, "__name");
+  lua_pushvalue(L, -1);
+  lua_pushcclosure(L, bind_json_decode, 1);
+  lua_setfield(L, json, "decode");
+  bind_push_upvalues(L, false);
+  lua_pushvalue(L, json + 1);
+  lua_pushcclosure(L, bind_json_encode, 4);
+  lua_setfield(L, json, "encode");
+  lua_setfield(L, json, "array");
+  lua_pushlightuserdata(L, NULL);
+  lua_setfield(L, json, "null");
+  lua_setfield(L, -2, "json");
+}
+
+/* [-0, +1, e] */
+int luaopen_einloom_core(lua_State *L) {
+  luaL_checkversion(L);
+  luaL_checkstack(L, 20, NULL);
+  lua_newtable(L);
+  lua_pushliteral(L, LOOM_VERSION);
+  lua_setfield(L, -2, "version");
+  bind_open_error(L);
+  bind_open_context(L);
+  bind_open_expr(L);
+  bind_open_build(L);
+  bind_open_program(L);
+  bind_open_workload(L);
+  bind_open_arch(L);
+  bind_open_mapping(L);
+  bind_open_result(L);
+  bind_open_analyze(L);
+  open_json(L);
+  return 1;
+}
