@@ -1,0 +1,226 @@
+-- SPDX-License-Identifier: MIT
+-- The einsum grammar:  [label:] [copy] Out[index, ...] {, Out[...]} op expression
+-- with op one of = += *= max= min=.  An einsum accesses each tensor once.
+
+local affine = require "einloom.affine"
+local lexer = require "einloom.lexer"
+local precedence = require "einloom.precedence"
+
+local einsum = {}
+
+---@class einloom.Access
+---@field tensor string
+---@field indices einloom.Index[]
+---@field output boolean
+---@field position integer
+
+---@class einloom.Einsum
+---@field name string the label, or the first output
+---@field labelled boolean
+---@field is_copy boolean
+---@field op string "=", "+=", "*=", "max=" or "min="
+---@field accesses einloom.Access[] inputs in order of mention, then outputs
+---@field expression table tree of {op=, ...}; access leaves hold their position in `accesses`
+---@field variables string[] rank variables in order of mention, outputs first
+---@field reduced string[] those missing on the left
+---@field source { name: string, text: string }
+
+local scan = lexer.new {
+  "//", "+=", "*=", "->", "=", "+", "-", "*", "/", "%", "^", "(", ")", "[", "]", ",", ":",
+}
+
+local function index(lex)
+  local rank
+  if lex.kind == "name" and lex:peek() == ":" then
+    rank = lex:accept "name"
+    lex:advance()
+  end
+  local result = affine.read(lex)
+  result.rank = rank
+  return result
+end
+
+local function indices(lex)
+  local list = {}
+  local open = lex.position
+  lex:expect "["
+  while lex.kind ~= "]" do
+    list[#list + 1] = index(lex)
+    if lex.kind ~= "," then break end
+    lex:advance()
+    if lex.kind == "]" then lex:fail "expected an index expression after ','" end
+  end
+  if lex.kind ~= "]" then
+    local hint = lex.kind == "/" and " (division is //)" or ""
+    lex:fail(("expected ',' or ']' to close the '[' at column %d, found %s%s")
+      :format(open, lex:shown(), hint))
+  end
+  lex:advance()
+  return list
+end
+
+local function same_indices(a, b)
+  if #a ~= #b then return false end
+  for i, x in ipairs(a) do
+    if x.text ~= b[i].text or (x.rank and b[i].rank and x.rank ~= b[i].rank) then return false end
+  end
+  return true
+end
+
+-- Records an access of the right side; returns its position among the inputs.
+local function record(state, lex, tensor, list, position)
+  local before = state.by_tensor[tensor]
+  if before and before.output then
+    lex:fail(("tensor %s is both written and read; give the result another name"):format(tensor),
+      position, "bad_workload", { name = tensor })
+  end
+  if before then
+    if not same_indices(before.indices, list) then
+      lex:fail(("tensor %s is read with two different index lists; one of them needs a tensor of its own")
+        :format(tensor), position, "bad_workload", { name = tensor })
+    end
+    return before.number
+  end
+  local access = { tensor = tensor, indices = list, output = false, position = position }
+  state.inputs[#state.inputs + 1] = access
+  access.number = #state.inputs
+  state.by_tensor[tensor] = access
+  return access.number
+end
+
+local function bare(state, lex, name, position)
+  if state.by_tensor[name] or name:find "^%u" then
+    lex:fail(("%s has no indices: write %s[] for a tensor of one value, or a scalar in lower case")
+      :format(name, name), position, "bad_workload", { name = name })
+  end
+  return { op = "scalar", name = name }
+end
+
+-- Sums and products stay flat lists.
+local function join(op, left, right)
+  if left.op == op then
+    left[#left + 1] = right
+    return left
+  end
+  return { op = op, left, right }
+end
+
+local function right_side(state)
+  local grammar = {
+    what = "a tensor, a scalar or a call",
+    prefix = { ["-"] = 7, ["+"] = 7 },
+    infix = { ["+"] = 5, ["-"] = 5, ["*"] = 6, ["/"] = 6, ["//"] = 6, ["%"] = 6, ["^"] = 8 },
+    right = { ["^"] = true },
+  }
+  function grammar.operand(lex)
+    local position = lex.position
+    local number = lex:accept "number"
+    if number then return { op = "number", value = number } end
+    local name = lex:accept "name"
+    if not name then return nil end
+    if lex.kind == "[" then
+      return { op = "access", record(state, lex, name, indices(lex), position) }
+    end
+    if lex:accept "(" then return name, true end
+    return bare(state, lex, name, position)
+  end
+  function grammar.unary(op, value)
+    if op == "+" then return value end
+    if value.op == "neg" then return value[1] end
+    return { op = "neg", value }
+  end
+  function grammar.binary(op, left, right)
+    if op == "+" or op == "*" then return join(op, left, right) end
+    return { op = op, left, right }
+  end
+  function grammar.call(name, arguments)
+    arguments.op, arguments.name = "call", name
+    return arguments
+  end
+  return grammar
+end
+
+local function outputs(state, lex)
+  repeat
+    local name, position = lex:expect("name", "an output tensor")
+    if state.by_tensor[name] then
+      lex:fail(("tensor %s is written twice"):format(name), position, "bad_workload", { name = name })
+    end
+    local list = lex.kind == "[" and indices(lex) or {}
+    local access = { tensor = name, indices = list, output = true, position = position }
+    state.outputs[#state.outputs + 1] = access
+    state.by_tensor[name] = access
+  until not lex:accept ","
+end
+
+local function operator(lex)
+  for _, op in ipairs { "=", "+=", "*=" } do
+    if lex:accept(op) then return op end
+  end
+  if (lex.value == "max" or lex.value == "min") and lex:peek() == "=" then
+    local op = lex:accept "name" .. "="
+    lex:advance()
+    return op
+  end
+  lex:fail(("expected =, +=, *=, max= or min=, found %s"):format(lex:shown()))
+end
+
+local function variables(state)
+  local all, reduced, seen, left = {}, {}, {}, {}
+  local function visit(accesses, into)
+    for _, access in ipairs(accesses) do
+      for _, i in ipairs(access.indices) do
+        for _, name in ipairs(i.names) do
+          if not seen[name] then
+            seen[name] = true
+            all[#all + 1] = name
+            if into then into[#into + 1] = name end
+          end
+        end
+      end
+    end
+  end
+  visit(state.outputs)
+  for name in pairs(seen) do left[name] = true end
+  visit(state.inputs, reduced)
+  return all, reduced
+end
+
+local function check_copy(state, lex, op, expression)
+  if op == "=" and expression.op == "access" and #state.inputs == 1 and #state.outputs == 1 then return end
+  lex:fail("a copy is written: copy Out[...] = In[...]", 1, "bad_workload")
+end
+
+--- Parses one einsum.
+---@param text string
+---@param name? string chunk name for messages
+---@return einloom.Einsum
+function einsum.parse(text, name)
+  local source = { name = name or "einsum", text = text }
+  local lex = scan(source)
+  local state = { by_tensor = {}, inputs = {}, outputs = {} }
+  local label
+  if lex.kind == "name" and lex:peek() == ":" then
+    label = lex:accept "name"
+    lex:advance()
+  end
+  local is_copy = lex.value == "copy" and lex.kind == "name" and lex:peek() == "name"
+  if is_copy then lex:advance() end
+  outputs(state, lex)
+  local op = operator(lex)
+  local expression = precedence.parse(lex, right_side(state))
+  if lex.kind ~= "end" then
+    lex:fail(("expected an operator or the end of the einsum, found %s"):format(lex:shown()))
+  end
+  if is_copy then check_copy(state, lex, op, expression) end
+  local all, reduced = variables(state)
+  local accesses = table.move(state.outputs, 1, #state.outputs, #state.inputs + 1,
+    table.move(state.inputs, 1, #state.inputs, 1, {}))
+  return {
+    name = label or state.outputs[1].tensor, labelled = label ~= nil, is_copy = is_copy, op = op,
+    accesses = accesses, expression = expression, variables = all, reduced = reduced,
+    source = source,
+  }
+end
+
+return einsum

@@ -1,0 +1,217 @@
+-- SPDX-License-Identifier: MIT
+-- Error objects: what went wrong, of which kind, where it is written, and the nearest known names.
+-- Every error that the front end raises is one of these objects.
+
+local errors = {}
+
+---@class einloom.Error
+---@field kind string what sort of mistake, e.g. "syntax" or "unknown_tensor"
+---@field message string one sentence, without a position
+---@field file? string file or chunk name
+---@field line? integer 1-based
+---@field column? integer 1-based, in bytes
+---@field text? string the source line that the caret points into
+---@field path? string place in a table, e.g. `mapping.nodes[3]`, where there is no text
+---@field caller? string "file:line" of the script that passed the text in
+local Error = { __name = "einloom.error" }
+Error.__index = Error
+
+local function place(e)
+  if e.line then return ("%s:%d:%d: "):format(e.file or "?", e.line, e.column) end
+  if e.path then return e.path .. ": " end
+  if e.file then return e.file .. ": " end
+  return ""
+end
+
+-- The part of a long line around the column, and the column inside that part.
+local function excerpt(text, column)
+  local first = 1
+  if #text > 100 then
+    first = math.max(1, math.min(column - 60, #text - 99))
+    text = text:sub(first, first + 99)
+  end
+  return text, column - first + 1
+end
+
+function Error:__tostring()
+  local lines = { place(self) .. self.message }
+  if self.text and self.column then
+    local text, column = excerpt(self.text, self.column)
+    lines[#lines + 1] = "  " .. text
+    lines[#lines + 1] = "  " .. text:sub(1, column - 1):gsub("[^\t]", " ") .. "^"
+  end
+  if self.caller then lines[#lines + 1] = "  in " .. self.caller end
+  return table.concat(lines, "\n")
+end
+
+function Error.__concat(a, b)
+  return tostring(a) .. tostring(b)
+end
+
+local here = debug.getinfo(1, "S").source:match("^(.*[/\\])") or "\0"
+
+-- The script outside this folder that the innermost call came from.
+local function caller()
+  for level = 3, 60 do
+    local info = debug.getinfo(level, "Sl")
+    if not info then return nil end
+    if info.currentline > 0 and info.source:sub(1, #here) ~= here then
+      return info.short_src .. ":" .. info.currentline
+    end
+  end
+end
+
+--- Whether a value is an error object of this module.
+---@return boolean
+function errors.is(value)
+  return getmetatable(value) == Error
+end
+
+--- An error object; `fields` holds any of the other fields.
+---@param kind string
+---@param message string
+---@param fields? table
+---@return einloom.Error
+function errors.new(kind, message, fields)
+  local e = {}
+  for k, v in pairs(fields or {}) do e[k] = v end
+  e.kind, e.message = kind, message
+  return setmetatable(e, Error)
+end
+
+---@param kind string
+---@param message string
+---@param fields? table
+function errors.raise(kind, message, fields)
+  local e = errors.new(kind, message, fields)
+  e.caller = e.caller or caller()
+  error(e, 0)
+end
+
+--- Line, column and text of the line of a byte position (1-based).
+---@param text string
+---@param position integer
+---@return integer line, integer column, string line_text
+function errors.locate(text, position)
+  local line, start = 1, 1
+  while true do
+    local stop = text:find("\n", start, true)
+    if not stop or stop >= position then
+      return line, position - start + 1, text:sub(start, (stop or #text + 1) - 1)
+    end
+    line, start = line + 1, stop + 1
+  end
+end
+
+--- Raises an error at a byte position of a text.
+---@param kind string
+---@param source { name: string, text: string }
+---@param position integer
+---@param message string
+---@param fields? table
+function errors.raise_at(kind, source, position, message, fields)
+  local e = errors.new(kind, message, fields)
+  e.file = source.name
+  e.line, e.column, e.text = errors.locate(source.text, position)
+  e.caller = caller()
+  error(e, 0)
+end
+
+-- Edit distance (insert, delete, replace, swap of neighbours), or limit + 1 when it is larger.
+local function distance(a, b, limit)
+  if math.abs(#a - #b) > limit then return limit + 1 end
+  local before, previous, current = {}, {}, {}
+  for j = 0, #b do previous[j] = j end
+  for i = 1, #a do
+    current[0] = i
+    local least = i
+    for j = 1, #b do
+      local same = a:byte(i) == b:byte(j)
+      local d = math.min(previous[j] + 1, current[j - 1] + 1, previous[j - 1] + (same and 0 or 1))
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        d = math.min(d, before[j - 2] + 1)
+      end
+      current[j] = d
+      least = math.min(least, d)
+    end
+    if least > limit then return limit + 1 end
+    before, previous, current = previous, current, before
+  end
+  return previous[#b]
+end
+
+--- The known names nearest to a name, best first, at most three: few typing mistakes away (letter
+--- case does not count), or one the beginning of the other.
+---@param name string
+---@param known string[]
+---@return string[]
+function errors.nearest(name, known)
+  local limit = math.min(3, 1 + #name // 3)
+  local found, seen = {}, {}
+  local lower = name:lower()
+  for _, candidate in ipairs(known) do
+    if not seen[candidate] and #name <= 200 then
+      seen[candidate] = true
+      local other = candidate:lower()
+      local d = distance(lower, other, limit)
+      if #name > 1 and (other:find(lower, 1, true) == 1 or lower:find(other, 1, true) == 1 and #other > 1) then
+        d = math.min(d, 1)
+      end
+      local close = d < math.max(#name, #candidate)
+      if d <= limit and close then found[#found + 1] = { d, candidate } end
+    end
+  end
+  table.sort(found, function(a, b)
+    if a[1] ~= b[1] then return a[1] < b[1] end
+    return a[2] < b[2]
+  end)
+  local names = {}
+  for i = 1, math.min(3, #found) do names[i] = found[i][2] end
+  return names
+end
+
+--- "; nearest: Glb" where a known name is near, else "; known: A, B, Z" (at most twenty), else "".
+---@param name string
+---@param known string[]
+---@param label? string what to call them instead of "known"
+---@return string
+function errors.hint(name, known, label)
+  local near = errors.nearest(name, known)
+  if #near > 0 then return "; nearest: " .. table.concat(near, ", ") end
+  if #known == 0 then return "" end
+  local seen, sorted = {}, {}
+  for _, candidate in ipairs(known) do
+    if not seen[candidate] then sorted[#sorted + 1] = candidate end
+    seen[candidate] = true
+  end
+  table.sort(sorted)
+  local shown = table.concat(sorted, ", ", 1, math.min(20, #sorted))
+  return ("; %s: "):format(label or "known") .. shown .. (#sorted > 20 and ", ..." or "")
+end
+
+--- The keys of a table that are strings, sorted.
+---@return string[]
+function errors.keys(t)
+  local names = {}
+  for k in pairs(t) do
+    if type(k) == "string" then names[#names + 1] = k end
+  end
+  table.sort(names)
+  return names
+end
+
+--- Raises unless every string key of `t` is a key of `known`.
+---@param kind string
+---@param t table
+---@param known table<string, any>
+---@param path string
+function errors.check_keys(kind, t, known, path)
+  for _, key in ipairs(errors.keys(t)) do
+    if known[key] == nil then
+      errors.raise(kind, ("unknown key '%s'%s"):format(key, errors.hint(key, errors.keys(known))),
+        { path = path, name = key })
+    end
+  end
+end
+
+return errors

@@ -1,0 +1,359 @@
+-- SPDX-License-Identifier: MIT
+-- Mappings: a tree of nodes, outermost first.  Text (mapping_text.lua), constructors and the normal
+-- form (the fields of schema mapping/1) make the same nodes; a mapping never changes after it is
+-- made, and every node keeps where it was written.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local mapping_text = require "einloom.mapping_text"
+local value = require "einloom.value"
+
+local mapping = {}
+
+--- Sequential nodes inside sequential nodes up to this depth.
+mapping.max_depth = mapping_text.max_depth
+
+---@class einloom.Node
+---@field node "storage"|"toll"|"custom"|"temporal"|"spatial"|"sequential"|"compute"
+---@field where string
+---@field component? string
+---@field tensors? string[]
+---@field persistent? boolean
+---@field may_lower? boolean
+---@field kind? string kind of a custom holder
+---@field rank_variable? string|table<string, string> variable, or variable by einsum
+---@field tile_shape? einloom.Value
+---@field initial_tile_shape? einloom.Value
+---@field dim? string
+---@field branches? einloom.Node[][]
+---@field einsum? string
+
+---@class einloom.Mapping
+---@field nodes einloom.Node[]
+---@field symbols table<string, einloom.Expr> the symbols of the tile shapes by name
+local Mapping = { __name = "einloom.mapping" }
+Mapping.__index = Mapping
+
+local KIND = "bad_mapping"
+
+local holder = { component = true, tensors = true, may_lower = true }
+local loop = { rank_variable = true, tile_shape = true, initial_tile_shape = true }
+
+local function with(base, ...)
+  local fields = { node = true, where = true }
+  for key in pairs(base) do fields[key] = true end
+  for _, key in ipairs { ... } do fields[key] = true end
+  return fields
+end
+
+local fields = {
+  storage = with(holder, "persistent"), toll = with(holder), custom = with(holder, "kind"),
+  temporal = with(loop), spatial = with(loop, "component", "dim"), sequential = with({}, "branches"),
+  compute = with({}, "component", "einsum"),
+}
+
+-- `at` is {path =, where =, text = {source, position}}: where a node stands, for messages.
+local function fail(at, message, kind, name)
+  if at.text then
+    errors.raise_at(kind or KIND, at.text[1], at.text[2], message, { name = name })
+  end
+  errors.raise(kind or KIND, message, { path = at.where or at.path, name = name })
+end
+
+local function name_field(t, key, at, optional)
+  local x = t[key]
+  if x == nil and optional then return nil end
+  if type(x) ~= "string" or x == "" then
+    fail(at, ("%s node: %s must be a name, got %s"):format(t.node, key, x == "" and "''" or type(x)))
+  end
+  return x
+end
+
+local function flag(t, key, at, default)
+  local x = t[key]
+  if x == nil then return default end
+  if type(x) ~= "boolean" then fail(at, ("%s: true or false expected"):format(key)) end
+  return x
+end
+
+local function tensor_list(t, at)
+  local list = {}
+  if type(t.tensors) ~= "table" then fail(at, ("%s node: list of tensors expected"):format(t.node)) end
+  for i, name in ipairs(t.tensors) do
+    if type(name) ~= "string" then fail(at, ("%s node: tensor names expected"):format(t.node)) end
+    list[i] = name
+  end
+  return list
+end
+
+local function variable(t, at)
+  local x = t.rank_variable
+  if type(x) == "string" then return x end
+  if type(x) ~= "table" or next(x) == nil then
+    fail(at, ("%s node: rank_variable must be a name or {einsum = name}"):format(t.node))
+  end
+  local result = {}
+  for e, v in pairs(x) do
+    if type(e) ~= "string" or type(v) ~= "string" then
+      fail(at, ("%s node: rank_variable must be a name or {einsum = name}"):format(t.node))
+    end
+    result[e] = v
+  end
+  return result
+end
+
+local function shape(x, at, what)
+  local ok, result = pcall(value.check, x, "bad_tile_shape", what, { above = 0, integer = true })
+  if ok then return result end
+  fail(at, ("%s: %s"):format(what, errors.is(result) and result.message or tostring(result)), "bad_tile_shape")
+end
+
+local function holder_node(t, at)
+  return {
+    node = t.node, component = name_field(t, "component", at), tensors = tensor_list(t, at),
+    may_lower = flag(t, "may_lower", at, true),
+  }
+end
+
+local function loop_node(t, at)
+  if t.tile_shape == nil then fail(at, ("%s node without a tile shape"):format(t.node), "bad_tile_shape") end
+  return {
+    node = t.node, rank_variable = variable(t, at), tile_shape = shape(t.tile_shape, at, "tile shape"),
+    initial_tile_shape = t.initial_tile_shape ~= nil
+      and shape(t.initial_tile_shape, at, "first tile shape") or nil,
+  }
+end
+
+local check_list
+
+local readers = {
+  toll = holder_node,
+  temporal = loop_node,
+  storage = function(t, at)
+    local node = holder_node(t, at)
+    node.persistent = flag(t, "persistent", at, false)
+    return node
+  end,
+  custom = function(t, at)
+    local node = holder_node(t, at)
+    node.kind = name_field(t, "kind", at)
+    return node
+  end,
+  spatial = function(t, at)
+    local node = loop_node(t, at)
+    node.component, node.dim = name_field(t, "component", at), name_field(t, "dim", at)
+    return node
+  end,
+  compute = function(t, at)
+    return {
+      node = "compute", einsum = name_field(t, "einsum", at, true), component = name_field(t, "component", at),
+    }
+  end,
+  sequential = function(t, at, depth)
+    if type(t.branches) ~= "table" or #t.branches == 0 then fail(at, "sequential node without branches") end
+    if depth >= mapping.max_depth then
+      fail(at, ("sequential nodes nested beyond depth %d"):format(mapping.max_depth), "depth")
+    end
+    local node = { node = "sequential", branches = {} }
+    for i, branch in ipairs(t.branches) do
+      if type(branch) ~= "table" then fail(at, "a branch is a list of nodes") end
+      node.branches[i] = check_list(branch, ("%s.branches[%d]"):format(at.path, i), depth + 1)
+    end
+    return node
+  end,
+}
+
+local function check_node(t, path, depth)
+  local at = { path = path }
+  if type(t) ~= "table" then fail(at, ("node expected, got %s"):format(type(t))) end
+  at.where, at.text = type(t.where) == "string" and t.where or nil, mapping_text.position_of(t)
+  local known = fields[t.node]
+  if not known then
+    if t.node == "reservation" then
+      fail(at, "reservations are inserted by the analysis, never written", "unknown_node_kind")
+    end
+    fail(at, ("no node kind %s%s"):format(tostring(t.node), errors.hint(tostring(t.node), errors.keys(fields))),
+      "unknown_node_kind")
+  end
+  for _, key in ipairs(errors.keys(t)) do
+    if not known[key] then
+      fail(at, ("%s node: unknown key '%s'%s"):format(t.node, key, errors.hint(key, errors.keys(known))), nil, key)
+    end
+  end
+  local node = readers[t.node](t, at, depth)
+  node.where = at.where or path
+  return node, at
+end
+
+function check_list(list, path, depth)
+  local nodes = {}
+  for i, t in ipairs(list) do
+    local node, at = check_node(t, ("%s[%d]"):format(path, i), depth)
+    local last = nodes[#nodes]
+    if last and (last.node == "compute" or last.node == "sequential") then
+      fail(at, ("nothing can follow a %s node in its list"):format(last.node))
+    end
+    nodes[i] = node
+  end
+  return nodes
+end
+
+-- ---- constructors: plain tables in the normal form ----
+
+-- Splits {positional..., key = x} of a constructor; aliases map short keys to fields.
+local function keyed(t, function_name, kind, aliases)
+  if type(t) ~= "table" then errors.raise("bad_argument", ("loom.%s needs a table"):format(function_name)) end
+  local node = { node = kind }
+  for key, x in pairs(t) do
+    if type(key) == "string" then node[aliases and aliases[key] or key] = x end
+  end
+  return node
+end
+
+local function holder_constructor(function_name, kind)
+  return function(t)
+    local node = keyed(t, function_name, kind)
+    local first = 1
+    if node.component == nil then
+      node.component, first = t[1], 2
+    end
+    if node.tensors == nil then
+      node.tensors = {}
+      for i = first, #t do node.tensors[#node.tensors + 1] = t[i] end
+    elseif t[first] ~= nil then
+      errors.raise(KIND, ("loom.%s: tensors are given twice"):format(function_name))
+    end
+    return node
+  end
+end
+
+local loop_aliases = { tile = "tile_shape", first = "initial_tile_shape" }
+
+local function loop_constructor(function_name, kind)
+  return function(t)
+    local node = keyed(t, function_name, kind, loop_aliases)
+    if node.rank_variable == nil then node.rank_variable = t[1] end
+    if node.tile_shape == nil then node.tile_shape = t[2] or 1 end
+    if node.on ~= nil then
+      local component, dim = tostring(node.on):match "^(.+)%.([^.]+)$"
+      if not component then
+        errors.raise(KIND, ("loom.%s: on = \"component.dimension\" expected"):format(function_name))
+      end
+      node.component, node.dim, node.on = component, dim, nil
+    end
+    return node
+  end
+end
+
+--- loom.storage{ component, tensor, ..., persistent = false, may_lower = true }
+mapping.storage = holder_constructor("storage", "storage")
+--- loom.toll_node{ component, tensor, ..., may_lower = true }
+mapping.toll_node = holder_constructor("toll_node", "toll")
+--- loom.custom{ component, tensor, ..., kind = name, may_lower = true }
+mapping.custom = holder_constructor("custom", "custom")
+--- loom.temporal{ variable, tile, first = shape }
+mapping.temporal = loop_constructor("temporal", "temporal")
+--- loom.spatial{ variable, tile, on = "component.dimension", first = shape }
+mapping.spatial = loop_constructor("spatial", "spatial")
+
+--- loom.sequential{ {node, ...}, {node, ...} }
+---@param t table
+function mapping.sequential(t)
+  local node = keyed(t, "sequential", "sequential")
+  if node.branches == nil then node.branches = table.move(t, 1, #t, 1, {}) end
+  return node
+end
+
+--- loom.compute_node{ component } or loom.compute_node{ component, einsum = name }
+---@param t table|string
+function mapping.compute_node(t)
+  if type(t) == "string" then t = { t } end
+  local node = keyed(t, "compute_node", "compute")
+  if node.component == nil then node.component = t[1] end
+  return node
+end
+
+-- ---- the mapping ----
+
+-- Calls visit with every node, outermost first.
+local function walk(nodes, visit)
+  for _, node in ipairs(nodes) do
+    visit(node)
+    for _, branch in ipairs(node.branches or {}) do walk(branch, visit) end
+  end
+end
+
+--- Calls a function with every node, outer before inner, branches in order.
+---@param visit fun(node: einloom.Node)
+function Mapping:walk(visit)
+  walk(self.nodes, visit)
+end
+
+local function collect_symbols(nodes)
+  local symbols = {}
+  walk(nodes, function(node)
+    for _, key in ipairs { "tile_shape", "initial_tile_shape" } do
+      if core.is_expr(node[key]) then
+        for _, symbol in ipairs(node[key]:symbols()) do
+          local name = symbol:name()
+          if symbols[name] and symbols[name] ~= symbol then
+            fail({ where = node.where },
+              ("two symbols are called %s, with different assumptions"):format(name), "bad_tile_shape", name)
+          end
+          symbols[name] = symbol
+        end
+      end
+    end
+  end)
+  return symbols
+end
+
+local function same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
+  for key, x in pairs(a) do
+    if key ~= "where" and not same(x, b[key]) then return false end
+  end
+  for key in pairs(b) do
+    if key ~= "where" and a[key] == nil then return false end
+  end
+  return true
+end
+
+--- Mappings are equal when their nodes are, wherever they were written.
+function Mapping.__eq(a, b)
+  return getmetatable(a) == getmetatable(b) and same(a.nodes, b.nodes)
+end
+
+--- The loop-nest text; loom.mapping(text, {symbols = m.symbols}) gives an equal mapping.
+function Mapping:__tostring()
+  return mapping_text.print(self.nodes)
+end
+
+--- Makes a mapping from text or from a list of nodes.
+---@param x string|table text, list of nodes, or { nodes = list }
+---@param options? { name: string?, symbols: table<string, einloom.Expr>? } chunk name of the text; symbols with assumptions by name
+---@return einloom.Mapping
+function mapping.new(x, options)
+  options = options or {}
+  errors.check_keys("bad_argument", options, { name = true, symbols = true }, "loom.mapping options")
+  local list, path = x, "mapping.nodes"
+  if type(x) == "string" then
+    list = mapping_text.parse(x, options.name or "mapping", options.symbols or {})
+  elseif type(x) ~= "table" then
+    errors.raise("bad_argument", ("loom.mapping needs a text or a table, got %s"):format(type(x)))
+  else
+    errors.check_keys(KIND, x, { nodes = true }, "mapping")
+    list = x.nodes or x
+    if type(list) ~= "table" then errors.raise(KIND, "list of nodes expected", { path = "mapping.nodes" }) end
+  end
+  local nodes = check_list(list, path, 0)
+  return setmetatable({ nodes = nodes, symbols = collect_symbols(nodes) }, Mapping)
+end
+
+--- Whether a value is a mapping.
+---@return boolean
+function mapping.is(x)
+  return getmetatable(x) == Mapping
+end
+
+return mapping

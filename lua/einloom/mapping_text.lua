@@ -1,0 +1,381 @@
+-- SPDX-License-Identifier: MIT
+-- The loop-nest text of mappings: one statement a line, outermost first.  A chain of nodes nests by
+-- order alone; indentation matters only for `branch`: its lines stand deeper than the word.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local lexer = require "einloom.lexer"
+
+local mapping_text = {}
+
+mapping_text.max_depth = 200
+
+local scan = lexer.new({ "(", ")", ",", ":", ".", "-", "+", "*", "/", "%", "^" }, true)
+
+local keywords = {
+  ["for"] = true, par = true, tile = true, first = true, on = true, toll = true, custom = true,
+  sequential = true, branch = true,
+}
+
+-- Where a parsed node stands: {source, position}.  Kept aside, so that nodes hold only fields.
+local positions = setmetatable({}, { __mode = "k" })
+
+--- The source and position of a node that came out of parse and is not yet checked, or nil.
+---@param node table
+---@return table?
+function mapping_text.position_of(node)
+  return positions[node]
+end
+
+local function place(lex, node, position)
+  local line, column = errors.locate(lex.source.text, position)
+  node.where = ("%s:%d:%d"):format(lex.source.name, line, column)
+  positions[node] = { lex.source, position }
+  return node
+end
+
+-- A name, plain or quoted.
+local function name(lex, what)
+  return lex:accept "string" or (lex:expect("name", what))
+end
+
+local function word(lex, text)
+  if lex.kind ~= "name" or lex.value ~= text then return false end
+  lex:advance()
+  return true
+end
+
+local function expect_word(lex, text, after)
+  if not word(lex, text) then
+    lex:fail(("expected '%s' after %s, found %s"):format(text, after, lex:shown()))
+  end
+end
+
+-- ---- tile shapes ----
+
+-- The position of the bracket that closes the one at `open`, on the same line.
+local function closing(lex, open)
+  local depth, position, text = 0, open, lex.source.text
+  while true do
+    position = text:find("[()\n]", position)
+    local c = position and text:sub(position, position) or "\n"
+    if c == "\n" then lex:fail("expected ')' to close this '('", open) end
+    depth = depth + (c == "(" and 1 or -1)
+    if depth == 0 then return position end
+    position = position + 1
+  end
+end
+
+local function parse_expression(lex, text, position, symbols)
+  local ok, e, message = pcall(core.parse, text)
+  if not ok or e == nil then
+    local reason = ok and message or e
+    lex:fail(("tile shape (%s): %s"):format(text, errors.is(reason) and reason.message or tostring(reason)), position)
+  end
+  if not core.is_expr(e) then return e end
+  local known, any = {}, false
+  for _, symbol in ipairs(e:symbols()) do
+    local given = symbols[symbol:name()]
+    if given ~= nil then
+      known[symbol:name()], any = given, true
+    end
+  end
+  return any and e(known) or e
+end
+
+local function bad_shape(lex, text, position)
+  lex:fail(("tile shape %s is not a positive integer"):format(text), position, "bad_tile_shape")
+end
+
+local function shape(lex, symbols)
+  local position = lex.position
+  if lex.kind == "-" then
+    lex:advance()
+    bad_shape(lex, "-" .. (lex.kind == "number" and lex.value or ""), position)
+  end
+  local digits = lex:accept "number"
+  if digits then
+    local number = math.tointeger(tonumber(digits))
+    if not number and digits:find "^%d+$" then return core.parse(digits) end
+    if not number or number < 1 then bad_shape(lex, digits, position) end
+    return number
+  end
+  if lex.kind == "(" then
+    local stop = closing(lex, position)
+    local text = lex.source.text:sub(position + 1, stop - 1)
+    lex:jump(stop + 1)
+    return parse_expression(lex, text, position, symbols)
+  end
+  local symbol = lex:expect("name", "a tile shape: a number, a symbol or an expression in brackets")
+  if keywords[symbol] then
+    lex:fail(("expected a tile shape, found '%s'"):format(symbol), position)
+  end
+  return symbols[symbol] or core.symbol(symbol)
+end
+
+-- ---- statements ----
+
+-- m, or (E1: m, E2: p).
+local function variable(lex)
+  if lex.kind ~= "(" then return name(lex, "a rank variable") end
+  local by_einsum = {}
+  lex:advance()
+  repeat
+    local position = lex.position
+    local einsum = name(lex, "an einsum")
+    if by_einsum[einsum] then lex:fail(("einsum %s is named twice"):format(einsum), position) end
+    lex:expect ":"
+    by_einsum[einsum] = name(lex, "a rank variable")
+  until not lex:accept ","
+  lex:expect ")"
+  return by_einsum
+end
+
+local function loops(lex, list, kind, symbols)
+  repeat
+    local position = lex.position
+    local node = place(lex, { node = kind, rank_variable = variable(lex), tile_shape = 1 }, position)
+    if word(lex, "tile") then node.tile_shape = shape(lex, symbols) end
+    if word(lex, "first") then node.initial_tile_shape = shape(lex, symbols) end
+    if kind == "spatial" then
+      expect_word(lex, "on", "the loop")
+      node.component = name(lex, "a component")
+      lex:expect(".", "'.' and a dimension")
+      node.dim = name(lex, "a dimension")
+    end
+    list[#list + 1] = node
+  until not lex:accept ","
+end
+
+local function flags(lex, node)
+  if not lex:accept "(" then return end
+  repeat
+    local position = lex.position
+    if node.node == "storage" and word(lex, "persistent") then
+      node.persistent = true
+    elseif word(lex, "no") and word(lex, "lowering") then
+      node.may_lower = false
+    else
+      local known = node.node == "storage" and "persistent or no lowering" or "no lowering"
+      lex:fail("expected " .. known, position)
+    end
+  until not lex:accept ","
+  lex:expect ")"
+end
+
+-- component: tensor ... [(flag, ...)]
+local function holder(lex, kind, position, fields)
+  local node = place(lex, fields or {}, position)
+  node.node, node.component, node.tensors = kind, name(lex, "a component"), {}
+  lex:expect ":"
+  while lex.kind == "name" or lex.kind == "string" do
+    node.tensors[#node.tensors + 1] = name(lex)
+    if lex:accept "," and lex.kind ~= "name" and lex.kind ~= "string" then
+      lex:fail("expected a tensor after ','")
+    end
+  end
+  flags(lex, node)
+  return node
+end
+
+local function compute(lex, position)
+  local node = place(lex, { node = "compute", component = name(lex, "a statement") }, position)
+  if word(lex, "on") then
+    node.einsum, node.component = node.component, name(lex, "a compute unit")
+  end
+  return node
+end
+
+-- ---- blocks ----
+
+-- Column of a position as shown, tabs to multiples of 8.
+local function indentation(text, position)
+  local column = 0
+  local start = position
+  while start > 1 and text:byte(start - 1) ~= 10 do start = start - 1 end
+  for i = start, position - 1 do
+    column = text:byte(i) == 9 and (column // 8 + 1) * 8 or column + 1
+  end
+  return column
+end
+
+local function open_sequential(state, lex, position, column)
+  local node = place(lex, { node = "sequential", branches = {} }, position)
+  table.insert(state[#state].list, node)
+  if #state > mapping_text.max_depth then
+    lex:fail(("sequential nodes nested beyond depth %d"):format(mapping_text.max_depth), position, "depth")
+  end
+  state[#state + 1] = { sequential = node, column = column, position = position }
+end
+
+local function close_block(state, lex)
+  local block = table.remove(state)
+  if block.sequential and #block.sequential.branches == 0 then
+    lex:fail("sequential without a branch", block.position)
+  end
+end
+
+local function open_branch(state, lex, position, column)
+  local block = state[#state]
+  while block do
+    if block.sequential and (block.branch_column or column) == column and column >= block.column then break end
+    close_block(state, lex)
+    block = state[#state]
+  end
+  if not block then
+    lex:fail("branch does not line up with the branches of a sequential", position)
+  end
+  block.branch_column, block.list = column, {}
+  table.insert(block.sequential.branches, block.list)
+end
+
+-- The list that a line at this column belongs to.
+local function current_list(state, lex, position, column)
+  local block = state[#state]
+  if block.sequential and not block.list then
+    lex:fail("expected branch after sequential", position)
+  end
+  if block.sequential and column <= block.branch_column then
+    lex:fail("this line is not deeper than its branch: nothing can follow a sequential", position)
+  end
+  return block.list
+end
+
+local function statement(state, lex, symbols)
+  local position, keyword = lex.position, lex.kind == "name" and lex.value
+  local column = indentation(lex.source.text, position)
+  local named = lex:peek() == ":"
+  if keyword == "branch" and not named then
+    lex:advance()
+    return open_branch(state, lex, position, column)
+  end
+  local list = current_list(state, lex, position, column)
+  if named then
+    list[#list + 1] = holder(lex, "storage", position)
+  elseif word(lex, "for") then
+    loops(lex, list, "temporal", symbols)
+  elseif word(lex, "par") then
+    loops(lex, list, "spatial", symbols)
+  elseif word(lex, "toll") then
+    list[#list + 1] = holder(lex, "toll", position)
+  elseif word(lex, "custom") then
+    list[#list + 1] = holder(lex, "custom", position, { kind = name(lex, "a kind of holder") })
+  elseif word(lex, "sequential") then
+    open_sequential(state, lex, position, column)
+  else
+    list[#list + 1] = compute(lex, position)
+  end
+end
+
+--- Parses a loop-nest text into unchecked nodes in the normal form.
+---@param text string
+---@param chunk string name for messages
+---@param symbols table<string, einloom.Expr> symbols with assumptions, by name
+---@return table[] nodes
+function mapping_text.parse(text, chunk, symbols)
+  local lex = scan { name = chunk, text = text }
+  local state = { { list = {} } }
+  while lex.kind ~= "end" do
+    if not lex:accept "newline" then
+      statement(state, lex, symbols)
+      if lex.kind ~= "end" then lex:expect("newline", "the end of the line") end
+    end
+  end
+  local root = state[1].list
+  while #state > 0 do close_block(state, lex) end
+  return root
+end
+
+-- ---- printing ----
+
+local function quote(text)
+  if text:find "^[%a_][%w_]*$" and not keywords[text] then return text end
+  local escaped = text:gsub('[\\"]', "\\%0"):gsub("\n", "\\n"):gsub("\t", "\\t"):gsub("\r", "\\r")
+  return '"' .. escaped .. '"'
+end
+
+local function shape_text(x)
+  if not core.is_expr(x) then return tostring(x) end
+  local text = tostring(x)
+  if text:find "^%d+$" then return text end
+  local plain = x:kind() == "sym" and quote(x:name()) == x:name()
+  return plain and x:name() or "(" .. text .. ")"
+end
+
+local function variable_text(v)
+  if type(v) == "string" then return quote(v) end
+  local parts = {}
+  for _, einsum in ipairs(errors.keys(v)) do
+    parts[#parts + 1] = quote(einsum) .. ": " .. quote(v[einsum])
+  end
+  return "(" .. table.concat(parts, ", ") .. ")"
+end
+
+local function loop_text(node)
+  local text = variable_text(node.rank_variable)
+  if node.tile_shape ~= 1 then text = text .. " tile " .. shape_text(node.tile_shape) end
+  if node.initial_tile_shape then text = text .. " first " .. shape_text(node.initial_tile_shape) end
+  if node.node == "spatial" then text = text .. " on " .. quote(node.component) .. "." .. quote(node.dim) end
+  return text
+end
+
+local function holder_text(node)
+  local names, marks = {}, {}
+  for i, tensor in ipairs(node.tensors) do names[i] = quote(tensor) end
+  if node.persistent then marks[#marks + 1] = "persistent" end
+  if not node.may_lower then marks[#marks + 1] = "no lowering" end
+  local parts = { quote(node.component) .. ":" }
+  if #names > 0 then parts[2] = table.concat(names, " ") end
+  if #marks > 0 then parts[#parts + 1] = "(" .. table.concat(marks, ", ") .. ")" end
+  return table.concat(parts, " ")
+end
+
+local words = { storage = "", toll = "toll " }
+
+local function node_text(node)
+  if node.node == "temporal" then return "for " .. loop_text(node) end
+  if node.node == "spatial" then return "par " .. loop_text(node) end
+  if node.node == "custom" then return "custom " .. quote(node.kind) .. " " .. holder_text(node) end
+  if node.node == "compute" then
+    return (node.einsum and quote(node.einsum) .. " on " or "") .. quote(node.component)
+  end
+  return words[node.node] .. holder_text(node)
+end
+
+local function is_unit(node)
+  return node and node.node == "temporal" and node.tile_shape == 1 and not node.initial_tile_shape
+end
+
+--- The text of a list of checked nodes.
+---@param nodes einloom.Node[]
+---@return string
+function mapping_text.print(nodes)
+  local lines = {}
+  local function emit(depth, text) lines[#lines + 1] = ("  "):rep(depth) .. text end
+  local function print_list(list, base)
+    local depth, i = base, 1
+    while i <= #list do
+      local node = list[i]
+      if node.node == "sequential" then
+        emit(depth, "sequential")
+        for _, branch in ipairs(node.branches) do
+          emit(depth + 1, "branch")
+          print_list(branch, depth + 2)
+        end
+      else
+        local text = node_text(node)
+        while is_unit(node) and is_unit(list[i + 1]) do
+          i = i + 1
+          text = text .. ", " .. variable_text(list[i].rank_variable)
+        end
+        emit(depth, text)
+        if node.node == "temporal" or node.node == "spatial" then depth = math.min(depth + 1, base + 20) end
+      end
+      i = i + 1
+    end
+  end
+  print_list(nodes, 0)
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return mapping_text
