@@ -157,7 +157,8 @@ function grammar.operand(lex)
   local name = lex:accept "name"
   if not name then return nil end
   if lex.kind == "[" or lex.kind == "(" then
-    lex:fail(("%s%s: an index is made of rank variables and integers"):format(name, lex.kind), position)
+    lex:fail(("%s%s: an index is made of rank variables and integers"):format(name, lex.kind),
+      position)
   end
   return { constant = 0, names = { name }, terms = { [name] = 1 } }
 end

@@ -75,7 +75,8 @@ local directions = { up = true, down = true, up_and_down = true }
 
 local function direction(x, path)
   if not directions[x] then
-    local hint = type(x) == "string" and errors.hint(x, errors.keys(directions)) or "; known: down, up, up_and_down"
+    local hint = type(x) == "string" and errors.hint(x, errors.keys(directions))
+      or "; known: down, up, up_and_down"
     fail(("direction %s is not one%s"):format(tostring(x), hint), path)
   end
   return x
@@ -86,7 +87,9 @@ local function may_reuse(x, path)
     if x == "all" then return x end
     return set(x, path)
   end
-  if type(x) ~= "table" then fail(("\"all\", a set expression or a list of tensors expected, got %s"):format(type(x)), path) end
+  if type(x) ~= "table" then
+    fail(("\"all\", a set expression or a list of tensors expected, got %s"):format(type(x)), path)
+  end
   local list = {}
   for i, name in ipairs(x) do
     if type(name) ~= "string" then fail("tensor name expected", ("%s[%d]"):format(path, i)) end
@@ -109,12 +112,15 @@ local function latency_rule(x, path)
   if type(x) ~= "table" then fail("latency rule expected", path) end
   errors.check_keys(KIND, x, valued_rules, path)
   local name, other = next(x)
-  if not name or next(x, name) then fail("a latency rule is one of sum_count_over and constant", path) end
+  if not name or next(x, name) then
+    fail("a latency rule is one of sum_count_over and constant", path)
+  end
   return { [name] = valued_rules[name](other, path .. "." .. name) }
 end
 
 local action_fields = {
-  energy = amount, throughput = rate, bits_per_action = positive, values_per_action = per_tensor(positive),
+  energy = amount, throughput = rate, bits_per_action = positive,
+  values_per_action = per_tensor(positive),
 }
 
 local dimension_fields = {
@@ -189,7 +195,9 @@ end
 
 local function add_dimension(list, d, path)
   for _, other in ipairs(list) do
-    if other.name == d.name then fail(("two dimensions are called %s"):format(d.name), path, d.name) end
+    if other.name == d.name then
+      fail(("two dimensions are called %s"):format(d.name), path, d.name)
+    end
   end
   list[#list + 1] = d
 end
@@ -216,13 +224,16 @@ local function action_list(t, class, path)
     local known = {}
     for _, a in ipairs(class.actions) do known[a] = true end
     if not known[name] then
-      fail(("a %s has no action %s%s"):format(t.class, tostring(name), errors.hint(tostring(name), class.actions)), place, name)
+      fail(("a %s has no action %s%s")
+        :format(t.class, tostring(name), errors.hint(tostring(name), class.actions)), place, name)
     end
     if seen[name] then fail(("action %s is given twice"):format(name), place, name) end
     seen[name] = true
     list[#list + 1] = action(x, name, place)
   end
-  if t.actions ~= nil and type(t.actions) ~= "table" then fail("list of actions expected", path .. ".actions") end
+  if t.actions ~= nil and type(t.actions) ~= "table" then
+    fail("list of actions expected", path .. ".actions")
+  end
   for i, x in ipairs(t.actions or {}) do
     local place = ("%s.actions[%d]"):format(path, i)
     if type(x) ~= "table" then fail("table of an action expected", place) end
@@ -249,9 +260,12 @@ local function component(t, path)
   if type(t) ~= "table" then fail(("component expected, got %s"):format(type(t)), path) end
   local class = classes[t.class]
   if not class then
-    fail(("no class %s%s"):format(tostring(t.class), errors.hint(tostring(t.class), errors.keys(classes))), path)
+    fail(("no class %s%s"):format(tostring(t.class),
+      errors.hint(tostring(t.class), errors.keys(classes))), path)
   end
-  if type(t.name) ~= "string" or t.name == "" then fail(("%s without a name"):format(t.class), path) end
+  if type(t.name) ~= "string" or t.name == "" then
+    fail(("%s without a name"):format(t.class), path)
+  end
   path = ("%s (%s)"):format(path, t.name)
   errors.check_keys(KIND, t, known_keys(class), path)
   local node = { class = t.class, name = t.name, spatial = spatial(t.spatial, path .. ".spatial") }
@@ -431,7 +445,8 @@ function arch.new(def)
   end
   local last = self.nodes[#self.nodes]
   if not last or last.class ~= "Compute" then
-    fail(("no compute unit: the last component must be one%s"):format(last and ", not " .. last.name or ""), path)
+    fail(("no compute unit: the last component must be one%s")
+      :format(last and ", not " .. last.name or ""), path)
   end
   return self
 end

@@ -76,8 +76,8 @@ local function record(state, lex, tensor, list, position)
   end
   if before then
     if not same_indices(before.indices, list) then
-      lex:fail(("tensor %s is read with two different index lists; one of them needs a tensor of its own")
-        :format(tensor), position, "bad_workload", { name = tensor })
+      lex:fail(("tensor %s is read with two different index lists; one of them needs a tensor of"
+        .. " its own"):format(tensor), position, "bad_workload", { name = tensor })
     end
     return before.number
   end
@@ -144,7 +144,8 @@ local function outputs(state, lex)
   repeat
     local name, position = lex:expect("name", "an output tensor")
     if state.by_tensor[name] then
-      lex:fail(("tensor %s is written twice"):format(name), position, "bad_workload", { name = name })
+      lex:fail(("tensor %s is written twice"):format(name), position, "bad_workload",
+        { name = name })
     end
     local list = lex.kind == "[" and indices(lex) or {}
     local access = { tensor = name, indices = list, output = true, position = position }
@@ -166,7 +167,7 @@ local function operator(lex)
 end
 
 local function variables(state)
-  local all, reduced, seen, left = {}, {}, {}, {}
+  local all, reduced, seen = {}, {}, {}
   local function visit(accesses, into)
     for _, access in ipairs(accesses) do
       for _, i in ipairs(access.indices) do
@@ -181,13 +182,14 @@ local function variables(state)
     end
   end
   visit(state.outputs)
-  for name in pairs(seen) do left[name] = true end
   visit(state.inputs, reduced)
   return all, reduced
 end
 
 local function check_copy(state, lex, op, expression)
-  if op == "=" and expression.op == "access" and #state.inputs == 1 and #state.outputs == 1 then return end
+  if op == "=" and expression.op == "access" and #state.inputs == 1 and #state.outputs == 1 then
+    return
+  end
   lex:fail("a copy is written: copy Out[...] = In[...]", 1, "bad_workload")
 end
 

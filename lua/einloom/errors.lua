@@ -88,19 +88,29 @@ function errors.raise(kind, message, fields)
   error(e, 0)
 end
 
---- Line, column and text of the line of a byte position (1-based).
----@param text string
----@param position integer
----@return integer line, integer column, string line_text
-function errors.locate(text, position)
-  local line, start = 1, 1
+-- Positions at which the lines of a source start.
+local function line_starts(source)
+  local starts, position = { 1 }, 0
   while true do
-    local stop = text:find("\n", start, true)
-    if not stop or stop >= position then
-      return line, position - start + 1, text:sub(start, (stop or #text + 1) - 1)
-    end
-    line, start = line + 1, stop + 1
+    position = source.text:find("\n", position + 1, true)
+    if not position then return starts end
+    starts[#starts + 1] = position + 1
   end
+end
+
+--- Line and column of a byte position (all from 1); logarithmic after the first call.
+---@param source { name: string, text: string }
+---@param position integer
+---@return integer line, integer column
+function errors.position(source, position)
+  source.starts = source.starts or line_starts(source)
+  local starts = source.starts
+  local low, high = 1, #starts
+  while low < high do
+    local middle = (low + high + 1) // 2
+    if starts[middle] <= position then low = middle else high = middle - 1 end
+  end
+  return low, position - starts[low] + 1
 end
 
 --- Raises an error at a byte position of a text.
@@ -112,7 +122,8 @@ end
 function errors.raise_at(kind, source, position, message, fields)
   local e = errors.new(kind, message, fields)
   e.file = source.name
-  e.line, e.column, e.text = errors.locate(source.text, position)
+  e.line, e.column = errors.position(source, position)
+  e.text = source.text:match("^[^\n]*", source.starts[e.line])
   e.caller = caller()
   error(e, 0)
 end
@@ -154,7 +165,8 @@ function errors.nearest(name, known)
       seen[candidate] = true
       local other = candidate:lower()
       local d = distance(lower, other, limit)
-      if #name > 1 and (other:find(lower, 1, true) == 1 or lower:find(other, 1, true) == 1 and #other > 1) then
+      if #name > 1 and (other:find(lower, 1, true) == 1 or lower:find(other, 1, true) == 1
+        and #other > 1) then
         d = math.min(d, 1)
       end
       local close = d < math.max(#name, #candidate)

@@ -20,7 +20,8 @@ local patterns = {
 
 ---@class einloom.Lexer
 ---@field source { name: string, text: string }
----@field kind string kind of the current token: "name", "number", "string", "newline", an operator, "end"
+---@field kind string kind of the current token: "name", "number", "string", "newline", an
+--- operator, "end"
 ---@field value string text of the current token
 ---@field position integer where it starts
 ---@field stop integer where the token before it ended (exclusive)
@@ -33,7 +34,8 @@ local quoted = P '"'
   * P '"'
 
 --- A tokeniser for texts with names, numbers and the operators given (longest first).  A text of
---- `lines` has tokens "newline", comments from -- to the end of a line, and quoted names ("string").
+--- `lines` has tokens "newline", comments from -- to the end of a line, and quoted names
+--- ("string").
 ---@param operators string[]
 ---@param lines? boolean
 ---@return fun(source: { name: string, text: string }, start?: integer): einloom.Lexer
@@ -97,7 +99,9 @@ end
 function Lexer:expect(kind, what)
   local position = self.position
   local value = self:accept(kind)
-  if not value then self:fail(("expected %s, found %s"):format(what or "'" .. kind .. "'", self:shown())) end
+  if not value then
+    self:fail(("expected %s, found %s"):format(what or "'" .. kind .. "'", self:shown()))
+  end
   return value, position
 end
 

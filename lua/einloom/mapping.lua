@@ -48,7 +48,8 @@ end
 
 local fields = {
   storage = with(holder, "persistent"), toll = with(holder), custom = with(holder, "kind"),
-  temporal = with(loop), spatial = with(loop, "component", "dim"), sequential = with({}, "branches"),
+  temporal = with(loop), spatial = with(loop, "component", "dim"),
+  sequential = with({}, "branches"),
   compute = with({}, "component", "einsum"),
 }
 
@@ -64,7 +65,8 @@ local function name_field(t, key, at, optional)
   local x = t[key]
   if x == nil and optional then return nil end
   if type(x) ~= "string" or x == "" then
-    fail(at, ("%s node: %s must be a name, got %s"):format(t.node, key, x == "" and "''" or type(x)))
+    fail(at, ("%s node: %s must be a name, got %s")
+      :format(t.node, key, x == "" and "''" or type(x)))
   end
   return x
 end
@@ -78,7 +80,9 @@ end
 
 local function tensor_list(t, at)
   local list = {}
-  if type(t.tensors) ~= "table" then fail(at, ("%s node: list of tensors expected"):format(t.node)) end
+  if type(t.tensors) ~= "table" then
+    fail(at, ("%s node: list of tensors expected"):format(t.node))
+  end
   for i, name in ipairs(t.tensors) do
     if type(name) ~= "string" then fail(at, ("%s node: tensor names expected"):format(t.node)) end
     list[i] = name
@@ -105,7 +109,8 @@ end
 local function shape(x, at, what)
   local ok, result = pcall(value.check, x, "bad_tile_shape", what, { above = 0, integer = true })
   if ok then return result end
-  fail(at, ("%s: %s"):format(what, errors.is(result) and result.message or tostring(result)), "bad_tile_shape")
+  fail(at, ("%s: %s"):format(what, errors.is(result) and result.message or tostring(result)),
+    "bad_tile_shape")
 end
 
 local function holder_node(t, at)
@@ -116,9 +121,12 @@ local function holder_node(t, at)
 end
 
 local function loop_node(t, at)
-  if t.tile_shape == nil then fail(at, ("%s node without a tile shape"):format(t.node), "bad_tile_shape") end
+  if t.tile_shape == nil then
+    fail(at, ("%s node without a tile shape"):format(t.node), "bad_tile_shape")
+  end
   return {
-    node = t.node, rank_variable = variable(t, at), tile_shape = shape(t.tile_shape, at, "tile shape"),
+    node = t.node, rank_variable = variable(t, at),
+    tile_shape = shape(t.tile_shape, at, "tile shape"),
     initial_tile_shape = t.initial_tile_shape ~= nil
       and shape(t.initial_tile_shape, at, "first tile shape") or nil,
   }
@@ -146,11 +154,14 @@ local readers = {
   end,
   compute = function(t, at)
     return {
-      node = "compute", einsum = name_field(t, "einsum", at, true), component = name_field(t, "component", at),
+      node = "compute", einsum = name_field(t, "einsum", at, true),
+      component = name_field(t, "component", at),
     }
   end,
   sequential = function(t, at, depth)
-    if type(t.branches) ~= "table" or #t.branches == 0 then fail(at, "sequential node without branches") end
+    if type(t.branches) ~= "table" or #t.branches == 0 then
+      fail(at, "sequential node without branches")
+    end
     if depth >= mapping.max_depth then
       fail(at, ("sequential nodes nested beyond depth %d"):format(mapping.max_depth), "depth")
     end
@@ -172,12 +183,14 @@ local function check_node(t, path, depth)
     if t.node == "reservation" then
       fail(at, "reservations are inserted by the analysis, never written", "unknown_node_kind")
     end
-    fail(at, ("no node kind %s%s"):format(tostring(t.node), errors.hint(tostring(t.node), errors.keys(fields))),
+    fail(at, ("no node kind %s%s"):format(tostring(t.node),
+      errors.hint(tostring(t.node), errors.keys(fields))),
       "unknown_node_kind")
   end
   for _, key in ipairs(errors.keys(t)) do
     if not known[key] then
-      fail(at, ("%s node: unknown key '%s'%s"):format(t.node, key, errors.hint(key, errors.keys(known))), nil, key)
+      fail(at, ("%s node: unknown key '%s'%s")
+        :format(t.node, key, errors.hint(key, errors.keys(known))), nil, key)
     end
   end
   local node = readers[t.node](t, at, depth)
@@ -202,7 +215,9 @@ end
 
 -- Splits {positional..., key = x} of a constructor; aliases map short keys to fields.
 local function keyed(t, function_name, kind, aliases)
-  if type(t) ~= "table" then errors.raise("bad_argument", ("loom.%s needs a table"):format(function_name)) end
+  if type(t) ~= "table" then
+    errors.raise("bad_argument", ("loom.%s needs a table"):format(function_name))
+  end
   local node = { node = kind }
   for key, x in pairs(t) do
     if type(key) == "string" then node[aliases and aliases[key] or key] = x end
@@ -298,7 +313,8 @@ local function collect_symbols(nodes)
           local name = symbol:name()
           if symbols[name] and symbols[name] ~= symbol then
             fail({ where = node.where },
-              ("two symbols are called %s, with different assumptions"):format(name), "bad_tile_shape", name)
+              ("two symbols are called %s, with different assumptions"):format(name),
+                "bad_tile_shape", name)
           end
           symbols[name] = symbol
         end
@@ -331,11 +347,13 @@ end
 
 --- Makes a mapping from text or from a list of nodes.
 ---@param x string|table text, list of nodes, or { nodes = list }
----@param options? { name: string?, symbols: table<string, einloom.Expr>? } chunk name of the text; symbols with assumptions by name
+---@param options? { name: string?, symbols: table<string, einloom.Expr>? } chunk name of the text;
+--- symbols with assumptions by name
 ---@return einloom.Mapping
 function mapping.new(x, options)
   options = options or {}
-  errors.check_keys("bad_argument", options, { name = true, symbols = true }, "loom.mapping options")
+  errors.check_keys("bad_argument", options, { name = true, symbols = true },
+    "loom.mapping options")
   local list, path = x, "mapping.nodes"
   if type(x) == "string" then
     list = mapping_text.parse(x, options.name or "mapping", options.symbols or {})
@@ -344,7 +362,9 @@ function mapping.new(x, options)
   else
     errors.check_keys(KIND, x, { nodes = true }, "mapping")
     list = x.nodes or x
-    if type(list) ~= "table" then errors.raise(KIND, "list of nodes expected", { path = "mapping.nodes" }) end
+    if type(list) ~= "table" then
+      errors.raise(KIND, "list of nodes expected", { path = "mapping.nodes" })
+    end
   end
   local nodes = check_list(list, path, 0)
   return setmetatable({ nodes = nodes, symbols = collect_symbols(nodes) }, Mapping)

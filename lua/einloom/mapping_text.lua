@@ -28,7 +28,7 @@ function mapping_text.position_of(node)
 end
 
 local function place(lex, node, position)
-  local line, column = errors.locate(lex.source.text, position)
+  local line, column = errors.position(lex.source, position)
   node.where = ("%s:%d:%d"):format(lex.source.name, line, column)
   positions[node] = { lex.source, position }
   return node
@@ -66,21 +66,14 @@ local function closing(lex, open)
   end
 end
 
-local function parse_expression(lex, text, position, symbols)
-  local ok, e, message = pcall(core.parse, text)
-  if not ok or e == nil then
-    local reason = ok and message or e
-    lex:fail(("tile shape (%s): %s"):format(text, errors.is(reason) and reason.message or tostring(reason)), position)
-  end
-  if not core.is_expr(e) then return e end
-  local known, any = {}, false
-  for _, symbol in ipairs(e:symbols()) do
-    local given = symbols[symbol:name()]
-    if given ~= nil then
-      known[symbol:name()], any = given, true
-    end
-  end
-  return any and e(known) or e
+-- `first` is the position of the text's first byte.
+local function parse_expression(lex, text, first, symbols)
+  local list = {}
+  for _, name_ in ipairs(errors.keys(symbols)) do list[#list + 1] = symbols[name_] end
+  local ok, e = pcall(core.parse, text, lex.source.name, list)
+  if ok then return e end
+  if type(e) ~= "table" then lex:fail("tile shape: " .. tostring(e), first) end
+  lex:fail("tile shape: " .. e.message, first + (e.column or 1) - 1)
 end
 
 local function bad_shape(lex, text, position)
@@ -104,7 +97,7 @@ local function shape(lex, symbols)
     local stop = closing(lex, position)
     local text = lex.source.text:sub(position + 1, stop - 1)
     lex:jump(stop + 1)
-    return parse_expression(lex, text, position, symbols)
+    return parse_expression(lex, text, position + 1, symbols)
   end
   local symbol = lex:expect("name", "a tile shape: a number, a symbol or an expression in brackets")
   if keywords[symbol] then
@@ -134,7 +127,8 @@ end
 local function loops(lex, list, kind, symbols)
   repeat
     local position = lex.position
-    local node = place(lex, { node = kind, rank_variable = variable(lex), tile_shape = 1 }, position)
+    local node = place(lex, { node = kind, rank_variable = variable(lex), tile_shape = 1 },
+      position)
     if word(lex, "tile") then node.tile_shape = shape(lex, symbols) end
     if word(lex, "first") then node.initial_tile_shape = shape(lex, symbols) end
     if kind == "spatial" then
@@ -189,12 +183,11 @@ end
 -- ---- blocks ----
 
 -- Column of a position as shown, tabs to multiples of 8.
-local function indentation(text, position)
+local function indentation(source, position)
+  local _, bytes = errors.position(source, position)
   local column = 0
-  local start = position
-  while start > 1 and text:byte(start - 1) ~= 10 do start = start - 1 end
-  for i = start, position - 1 do
-    column = text:byte(i) == 9 and (column // 8 + 1) * 8 or column + 1
+  for i = position - bytes + 1, position - 1 do
+    column = source.text:byte(i) == 9 and (column // 8 + 1) * 8 or column + 1
   end
   return column
 end
@@ -203,7 +196,8 @@ local function open_sequential(state, lex, position, column)
   local node = place(lex, { node = "sequential", branches = {} }, position)
   table.insert(state[#state].list, node)
   if #state > mapping_text.max_depth then
-    lex:fail(("sequential nodes nested beyond depth %d"):format(mapping_text.max_depth), position, "depth")
+    lex:fail(("sequential nodes nested beyond depth %d"):format(mapping_text.max_depth), position,
+      "depth")
   end
   state[#state + 1] = { sequential = node, column = column, position = position }
 end
@@ -218,7 +212,10 @@ end
 local function open_branch(state, lex, position, column)
   local block = state[#state]
   while block do
-    if block.sequential and (block.branch_column or column) == column and column >= block.column then break end
+    if block.sequential and (block.branch_column or column) == column
+      and column >= block.column then
+      break
+    end
     close_block(state, lex)
     block = state[#state]
   end
@@ -243,7 +240,7 @@ end
 
 local function statement(state, lex, symbols)
   local position, keyword = lex.position, lex.kind == "name" and lex.value
-  local column = indentation(lex.source.text, position)
+  local column = indentation(lex.source, position)
   local named = lex:peek() == ":"
   if keyword == "branch" and not named then
     lex:advance()
@@ -314,8 +311,12 @@ end
 local function loop_text(node)
   local text = variable_text(node.rank_variable)
   if node.tile_shape ~= 1 then text = text .. " tile " .. shape_text(node.tile_shape) end
-  if node.initial_tile_shape then text = text .. " first " .. shape_text(node.initial_tile_shape) end
-  if node.node == "spatial" then text = text .. " on " .. quote(node.component) .. "." .. quote(node.dim) end
+  if node.initial_tile_shape then
+    text = text .. " first " .. shape_text(node.initial_tile_shape)
+  end
+  if node.node == "spatial" then
+    text = text .. " on " .. quote(node.component) .. "." .. quote(node.dim)
+  end
   return text
 end
 
@@ -369,7 +370,9 @@ function mapping_text.print(nodes)
           text = text .. ", " .. variable_text(list[i].rank_variable)
         end
         emit(depth, text)
-        if node.node == "temporal" or node.node == "spatial" then depth = math.min(depth + 1, base + 20) end
+        if node.node == "temporal" or node.node == "spatial" then
+          depth = math.min(depth + 1, base + 20)
+        end
       end
       i = i + 1
     end

@@ -32,7 +32,8 @@ end
 
 local function open(lex, operators, frame, depth)
   if depth >= precedence.max_depth then
-    lex:fail(("brackets nested beyond depth %d"):format(precedence.max_depth), frame.position, "depth")
+    lex:fail(("brackets nested beyond depth %d"):format(precedence.max_depth), frame.position,
+      "depth")
   end
   operators[#operators + 1] = frame
   return depth + 1
@@ -50,7 +51,9 @@ local function infix(grammar, lex, operators, values, power)
   local right = grammar.right and grammar.right[lex.kind]
   while #operators > 0 do
     local top = operators[#operators]
-    if top.bracket or top.power < power or (right and top.power == power and not top.unary) then break end
+    if top.bracket or top.power < power or (right and top.power == power and not top.unary) then
+      break
+    end
     apply(grammar, lex, operators, values)
   end
   operators[#operators + 1] = { op = lex.kind, power = power, position = lex.position }
@@ -100,9 +103,10 @@ local function operand(grammar, lex, operators, values, depth)
 end
 
 local function unclosed(lex, frame)
-  local line, column = errors.locate(lex.source.text, frame.position)
+  local line, column = errors.position(lex.source, frame.position)
   local bracket = frame.call and "call" or "'('"
-  lex:fail(("expected ')' to close the %s at %d:%d, found %s"):format(bracket, line, column, lex:shown()))
+  lex:fail(("expected ')' to close the %s at %d:%d, found %s")
+    :format(bracket, line, column, lex:shown()))
 end
 
 --- Parses one expression, up to the first token that cannot continue it.

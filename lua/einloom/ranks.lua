@@ -14,7 +14,8 @@ local KIND = "bad_workload"
 local function fail_at(t, index, kind, message, name)
   local source = index and index.source or t.source
   if source then
-    errors.raise_at(kind, source, index and index.position or t.position or 1, message, { name = name })
+    errors.raise_at(kind, source, index and index.position or t.position or 1, message,
+      { name = name })
   end
   errors.raise(kind, message, { path = t.path, name = name })
 end
@@ -113,7 +114,8 @@ function ranks.name(list)
     local seen = {}
     for _, index in ipairs(t.indices) do
       if index.rank and seen[index.rank] then
-        fail_at(t, index, KIND, ("tensor %s has two ranks called %s"):format(t.tensor, index.rank), t.tensor)
+        fail_at(t, index, KIND, ("tensor %s has two ranks called %s"):format(t.tensor, index.rank),
+          t.tensor)
       end
       if index.rank then seen[index.rank] = true end
     end
@@ -197,7 +199,7 @@ local function bounds(list, sizes, rank_sizes)
         local room = size - math.max(form.constant, 0) + low - known_extent(form, sizes, v)
         local n = floor_div(room, math.abs(form.terms[v])) + 1
         if type(n) == "number" and n < 1 then
-          fail_at(t, index, KIND, ("rank %s of size %s leaves no room for variable %s (it would be %s)")
+          fail_at(t, index, KIND, ("rank %s of size %s leaves no room for variable %s (size %s)")
             :format(describe(index), tostring(size), v, tostring(n)), v)
         end
         found[v], any = smaller(found[v], n), true
@@ -214,7 +216,8 @@ local function check_names(list, variables, sizes, rank_sizes, path)
   end
   for _, rank in ipairs(errors.keys(rank_sizes)) do
     if not known[rank] then
-      errors.raise("unknown_rank", ("no tensor has a rank %s%s"):format(rank, errors.hint(rank, errors.keys(known))),
+      errors.raise("unknown_rank", ("no tensor has a rank %s%s")
+        :format(rank, errors.hint(rank, errors.keys(known))),
         { path = "workload.rank_sizes", name = rank })
     end
   end
@@ -292,7 +295,8 @@ local function check_extent(t, index, sizes, first)
     first[index.rank] = { extent = extent, index = index }
   elseif value.equal(extent, before.extent) == false then
     fail_at(t, index, KIND, ("rank %s of tensor %s has size %s here (%s) and %s elsewhere (%s)")
-      :format(index.rank, t.tensor, tostring(extent), index.text, tostring(before.extent), before.index.text),
+      :format(index.rank, t.tensor, tostring(extent), index.text, tostring(before.extent),
+        before.index.text),
       t.tensor)
   end
 end

@@ -69,7 +69,8 @@ function sets.parse(text, name)
   if lex.kind ~= "end" then
     lex:fail(("expected &, |, -, ^ or the end of the set, found %s"):format(lex:shown()))
   end
-  local set = { text = text, code = code, source = source, name = #code == 1 and code[1].name or nil }
+  local set = { text = text, code = code, source = source }
+  if #code == 1 then set.name = code[1].name end
   cache[key] = set
   return set
 end

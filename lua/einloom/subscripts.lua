@@ -32,7 +32,8 @@ local function term(source, first, last, what)
       labels[#labels + 1] = { "...", position }
       position = position + 2
     elseif not c:find "%s" then
-      fail(source, position, ("'%s' in %s is not a label: labels are single letters"):format(c, what), c)
+      fail(source, position, ("'%s' in %s is not a label: labels are single letters")
+        :format(c, what), c)
     end
     position = position + 1
   end

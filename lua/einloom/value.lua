@@ -24,8 +24,8 @@ end
 -- Whether a comparison with a number is known to be false.
 local function refuted(x, method, bound)
   if type(x) == "number" then
-    if method == "le" then return not (bound <= x) end
-    return not (bound < x)
+    if method == "le" then return bound > x end
+    return bound >= x
   end
   local b = core.int(bound)
   return b[method](b, x) == false

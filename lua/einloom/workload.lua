@@ -15,7 +15,8 @@ local workload = {}
 ---@class einloom.TensorAccess
 ---@field tensor string
 ---@field projection string[][] pairs {rank, index text}
----@field affine table[] per rank {constant =, terms = {{variable, coefficient}, ...}}; false: quasi-affine
+---@field affine table[] per rank {constant =, terms = {{variable, coefficient}, ...}}; false:
+--- quasi-affine
 ---@field output boolean
 ---@field bits_per_value einloom.Value
 ---@field persistent boolean
@@ -45,7 +46,8 @@ local keys = {
   name = true, sizes = true, rank_variables = true, rank_sizes = true, bits = true, einsums = true,
   renames = true, persistent = true, partial = true, n_instances = true, shared_tensors = true,
 }
-local einsum_keys = { name = true, is_copy = true, n_instances = true, renames = true, tensors = true }
+local einsum_keys = { name = true, is_copy = true, n_instances = true, renames = true,
+  tensors = true }
 local tensor_keys = {
   tensor = true, projection = true, output = true, bits_per_value = true, persistent = true,
 }
@@ -119,7 +121,8 @@ local function from_table(t, path)
     if type(t.name) ~= "string" then fail("einsum without a name", path) end
     e = { name = t.name, labelled = true, tensors = {}, is_copy = false }
     local seen = {}
-    for i, x in ipairs(typed(t.tensors, "table", path .. ".tensors", nil) or fail("einsum without tensors", path)) do
+    for i, x in ipairs(typed(t.tensors, "table", path .. ".tensors", nil)
+      or fail("einsum without tensors", path)) do
       e.tensors[i] = tensor_access(x, ("%s.tensors[%d]"):format(path, i), seen)
     end
   end
@@ -140,7 +143,8 @@ local function check_einsum(e, path)
     fail(("copy einsum %s needs one input and one output tensor"):format(e.name), path, e.name)
   end
   e.path = path
-  e.n_instances = value.check(e.n_instances == nil and 1 or e.n_instances, KIND, path .. ".n_instances",
+  e.n_instances = value.check(e.n_instances == nil and 1 or e.n_instances, KIND, path
+    .. ".n_instances",
     { min = 1, integer = true })
   e.own_renames = e.own_renames or {}
 end
@@ -158,7 +162,8 @@ local function read_einsums(def)
     end
     check_einsum(e, path)
     if by_name[e.name] then
-      fail(("two einsums are called %s%s"):format(e.name, e.labelled and "" or ": label one of them"),
+      fail(("two einsums are called %s%s")
+        :format(e.name, e.labelled and "" or ": label one of them"),
         path, e.name)
     end
     by_name[e.name] = e
@@ -209,7 +214,8 @@ local function check_order(list)
     for _, t in ipairs(e.tensors) do
       local w = not t.output and writer[t.tensor]
       if w and w > i then
-        fail(("einsum %s reads %s before einsum %s writes it"):format(e.name, t.tensor, list[w].name),
+        fail(("einsum %s reads %s before einsum %s writes it")
+          :format(e.name, t.tensor, list[w].name),
           e.path, t.tensor)
       end
     end
@@ -224,12 +230,16 @@ local function read_sizes(def)
   local sizes = {}
   for v, size in pairs(typed(def[key], "table", "workload." .. key, {})) do
     if type(v) ~= "string" then fail("sizes are keyed by variable names", "workload." .. key) end
-    sizes[v] = value.check(size, KIND, ("workload.%s.%s"):format(key, v), { min = 1, integer = true })
+    sizes[v] = value.check(size, KIND, ("workload.%s.%s"):format(key, v),
+      { min = 1, integer = true })
   end
   local rank_sizes = {}
   for rank, size in pairs(typed(def.rank_sizes, "table", "workload.rank_sizes", {})) do
-    if type(rank) ~= "string" then fail("rank_sizes is keyed by rank names", "workload.rank_sizes") end
-    rank_sizes[rank] = value.check(size, KIND, "workload.rank_sizes." .. rank, { min = 1, integer = true })
+    if type(rank) ~= "string" then
+      fail("rank_sizes is keyed by rank names", "workload.rank_sizes")
+    end
+    rank_sizes[rank] = value.check(size, KIND, "workload.rank_sizes." .. rank,
+      { min = 1, integer = true })
   end
   return sizes, rank_sizes, "workload." .. key
 end
@@ -277,7 +287,8 @@ local function usage(self)
     if reads[tensor] and writes[tensor] then intermediates[tensor] = true end
     if users[tensor] > 1 then shared[tensor] = true end
   end
-  return { tensors = tensors, reads = reads, writes = writes, intermediates = intermediates, shared = shared }
+  return { tensors = tensors, reads = reads, writes = writes, intermediates = intermediates,
+    shared = shared }
 end
 
 local function minus(a, b)
@@ -385,7 +396,8 @@ function Workload:einsum(name)
     if e.name == name then return e end
     names[i] = e.name
   end
-  errors.raise("unknown_einsum", ("no einsum %s%s"):format(tostring(name), errors.hint(tostring(name), names)),
+  errors.raise("unknown_einsum", ("no einsum %s%s")
+    :format(tostring(name), errors.hint(tostring(name), names)),
     { name = name })
 end
 
@@ -478,7 +490,8 @@ local function apply_persistent(self, def)
     end
   end
   if def.persistent == nil then return end
-  local set = sets.parse(typed(def.persistent, "string", "workload.persistent"), "workload.persistent")
+  local set = sets.parse(typed(def.persistent, "string", "workload.persistent"),
+    "workload.persistent")
   local members = sets.evaluate(set, whole_context(self))
   for tensor in pairs(members) do self.persistent_set[tensor] = true end
   for _, e in ipairs(self.einsums) do
@@ -511,7 +524,9 @@ end
 
 local function shared_list(def)
   local list = typed(def.shared_tensors, "table", "workload.shared_tensors", {})
-  for i, name in ipairs(list) do typed(name, "string", ("workload.shared_tensors[%d]"):format(i)) end
+  for i, name in ipairs(list) do
+    typed(name, "string", ("workload.shared_tensors[%d]"):format(i))
+  end
   return list
 end
 
@@ -528,7 +543,8 @@ function workload.new(def)
   local sizes, rank_sizes, path = read_sizes(def)
   ranks.derive(list, variables, sizes, rank_sizes, path)
   local self = setmetatable({
-    name = typed(def.name, "string", "workload.name"), rank_variables = sizes, variables = variables,
+    name = typed(def.name, "string", "workload.name"), rank_variables = sizes,
+    variables = variables,
     einsums = {}, shared_tensors = shared_list(def), contexts = {}, persistent_set = {},
     n_instances = value.check(def.n_instances == nil and 1 or def.n_instances, KIND,
       "workload.n_instances", { min = 1, integer = true }),

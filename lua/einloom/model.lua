@@ -1,0 +1,332 @@
+-- SPDX-License-Identifier: MIT
+-- Workloads, architectures and mappings as objects of the core, and the analysis on them.  Each is
+-- made once and kept as long as the Lua objects it comes from.
+
+local arch = require "einloom.arch"
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local mapping = require "einloom.mapping"
+local sets = require "einloom.sets"
+local workload = require "einloom.workload"
+
+local model = {}
+
+local function weak() return setmetatable({}, { __mode = "k" }) end
+
+local workloads = weak() -- workload -> core workload
+local archs = weak() -- workload -> arch -> core arch
+local mappings = weak() -- workload -> mapping -> core mapping
+
+-- A builder's result; its error becomes an error object.
+local function must(result, message, kind)
+  if result == nil then errors.raise(kind, message) end
+  return result
+end
+
+-- ---- workload ----
+
+local function build_access(built, e, einsum, t)
+  local access = must(built:access(e, t.tensor, t.output, t.bits_per_value))
+  for i, pair in ipairs(t.projection) do
+    local form = t.affine[i]
+    if not form then
+      errors.raise("bad_workload",
+        ("einsum %s: index %s of tensor %s is not affine: mapping analysis takes"
+        .. " sums of rank variables times integers"):format(einsum.name, pair[2], t.tensor),
+          { name = t.tensor })
+    end
+    must(built:rank(e, access, pair[1], form.constant, form.terms))
+  end
+end
+
+local function build_workload(w)
+  local built = core.workload()
+  for _, v in ipairs(w.variables) do must(built:variable(v, w.rank_variables[v])) end
+  must(built:repeats(w.n_instances))
+  for _, einsum in ipairs(w.einsums) do
+    local e = must(built:einsum(einsum.name, einsum.is_copy, einsum.n_instances))
+    for _, t in ipairs(einsum.tensors) do build_access(built, e, einsum, t) end
+  end
+  return built
+end
+
+-- ---- architecture ----
+
+-- Calls set(einsum, tensor, value) for every tensor of every einsum that the table covers.
+local function each_tensor(w, t, path, set)
+  if t == nil then return end
+  for _, einsum in ipairs(w.einsums) do
+    local context = w:context(einsum.name)
+    local values = sets.resolve(t, context, path)
+    for _, tensor in ipairs(context.tensors) do
+      if values[tensor] ~= nil then set(einsum.name, tensor, values[tensor]) end
+    end
+  end
+end
+
+local function build_actions(built, c, node, w, path)
+  for _, action in ipairs(node.actions or {}) do
+    local throughput = action.throughput ~= math.huge and action.throughput or nil
+    must(built:action(c, action.name, action.energy, throughput, action.bits_per_action))
+    each_tensor(w, action.values_per_action, ("%s.%s.values_per_action"):format(path, action.name),
+      function(einsum, tensor, x) must(built:values_per_action(c, action.name, einsum, tensor,
+        x)) end)
+  end
+end
+
+local function build_dimensions(built, c, node, w, path)
+  for _, d in ipairs(node.spatial) do
+    local index = must(built:dimension(c, d.name, d.fanout, d.usage_scale, d.power_gateable))
+    if d.may_reuse == "all" then
+      must(built:may_reuse(c, index, nil, nil))
+    else
+      for _, einsum in ipairs(w.einsums) do
+        local members = arch.reusable(d, w:context(einsum.name), ("%s.%s.may_reuse")
+          :format(path, d.name))
+        for tensor in pairs(members) do must(built:may_reuse(c, index, einsum.name, tensor)) end
+      end
+    end
+  end
+end
+
+local numbers = { "leak_power", "area", "actions_scale", "n_parallel_instances" }
+
+local function build_numbers(built, c, node)
+  if node.class == "Memory" then
+    must(built:number(c, "size", node.size ~= math.huge and node.size or nil))
+  end
+  for _, key in ipairs(numbers) do
+    if node[key] ~= nil then must(built:number(c, key, node[key])) end
+  end
+  if node.skip_initial_output_write ~= nil then
+    must(built:skip_initial_output_write(c, node.skip_initial_output_write))
+  end
+  local rule = node.latency_rule
+  if type(rule) == "table" then
+    local name, x = next(rule)
+    must(built:latency_rule(c, name, x))
+  elseif rule ~= nil then
+    must(built:latency_rule(c, rule))
+  end
+end
+
+local function build_component(built, node, w)
+  local path = "arch." .. node.name
+  local c = must(built:component(node.class:lower(), node.name))
+  build_numbers(built, c, node)
+  build_actions(built, c, node, w, path)
+  build_dimensions(built, c, node, w, path)
+  each_tensor(w, node.bits_per_value, path .. ".bits_per_value",
+    function(einsum, tensor, x) must(built:bits_per_value(c, einsum, tensor, x)) end)
+  each_tensor(w, node.values_per_action, path .. ".values_per_action",
+    function(einsum, tensor, x) must(built:values_per_action(c, nil, einsum, tensor, x)) end)
+  if type(node.direction) == "string" then
+    must(built:direction(c, nil, nil, node.direction))
+  else
+    each_tensor(w, node.direction, path .. ".direction",
+      function(einsum, tensor, x) must(built:direction(c, einsum, tensor, x)) end)
+  end
+end
+
+local function build_arch(a, w)
+  local built = core.arch()
+  for _, node in ipairs(a.nodes) do build_component(built, node, w) end
+  return built
+end
+
+-- ---- mapping ----
+
+local function fail(node, kind, message, name)
+  errors.raise(kind, message, { path = node.where, name = name })
+end
+
+local function einsum_names(w)
+  local names = {}
+  for i, e in ipairs(w.einsums) do names[i] = e.name end
+  return names
+end
+
+-- The einsum of a compute node; one that names none means the only einsum there is.
+local function einsum_of(node, w)
+  if node.einsum then return node.einsum end
+  if #w.einsums > 1 then
+    fail(node, "unknown_einsum",
+      ("compute on %s names no einsum; the workload has %s: write EINSUM on %s")
+      :format(node.component, table.concat(einsum_names(w), ", "), node.component))
+  end
+  return w.einsums[1].name
+end
+
+-- Calls visit with every compute node from position `first` of a list on.
+local function each_compute(list, first, visit)
+  for i = first, #list do
+    if list[i].node == "compute" then visit(list[i]) end
+    for _, branch in ipairs(list[i].branches or {}) do each_compute(branch, 1, visit) end
+  end
+end
+
+-- The variable of a loop, and {einsum = variable} where it differs between einsums.
+local function variables(node, list, i, w)
+  local by_einsum = node.rank_variable
+  if type(by_einsum) == "string" then return by_einsum, {} end
+  local known = errors.keys(by_einsum)
+  each_compute(list, i + 1, function(leaf)
+    local name = einsum_of(leaf, w)
+    if not by_einsum[name] then
+      fail(node, "unknown_rank_variable",
+        ("the loop has no variable for einsum %s below it; it names %s")
+        :format(name, table.concat(known, ", ")), name)
+    end
+  end)
+  for _, name in ipairs(known) do
+    local names = einsum_names(w)
+    local found = false
+    for _, other in ipairs(names) do found = found or other == name end
+    if not found then
+      fail(node, "unknown_einsum",
+        ("the loop names a variable for einsum %s, which the workload does not have%s")
+        :format(name, errors.hint(name, names)), name)
+    end
+  end
+  return by_einsum[known[1]], by_einsum
+end
+
+local build_list
+
+local function add_tensors(built, index, node)
+  for _, tensor in ipairs(node.tensors) do must(built:tensor(index, tensor)) end
+  return index
+end
+
+local function add_loop(built, list_index, node, list, i, w)
+  local v, by_einsum = variables(node, list, i, w)
+  local index
+  if node.node == "temporal" then
+    index = must(built:temporal(list_index, v, node.tile_shape, node.initial_tile_shape))
+  else
+    index = must(built:spatial(list_index, v, node.tile_shape, node.initial_tile_shape,
+      node.component, node.dim))
+  end
+  for _, einsum in ipairs(errors.keys(by_einsum)) do
+    must(built:variable_in(index, einsum, by_einsum[einsum]))
+  end
+  return index
+end
+
+local adders = {
+  temporal = add_loop,
+  spatial = add_loop,
+  storage = function(built, list_index, node)
+    local index = must(built:storage(list_index, node.component, node.persistent, node.may_lower))
+    return add_tensors(built, index, node)
+  end,
+  toll = function(built, list_index, node)
+    return add_tensors(built, must(built:toll(list_index, node.component, node.may_lower)), node)
+  end,
+  custom = function(built, list_index, node)
+    local index = must(built:custom(list_index, node.kind, node.component, node.may_lower))
+    return add_tensors(built, index, node)
+  end,
+  sequential = function(built, list_index, node, _, _, w)
+    local index = must(built:sequential(list_index))
+    for _, branch in ipairs(node.branches) do
+      build_list(built, must(built:branch(index)), branch, w)
+    end
+    return index
+  end,
+  compute = function(built, list_index, node, _, _, w)
+    return must(built:compute(list_index, einsum_of(node, w), node.component))
+  end,
+}
+
+function build_list(built, list_index, list, w)
+  for i, node in ipairs(list) do
+    local index = adders[node.node](built, list_index, node, list, i, w)
+    must(built:where(index, node.where))
+  end
+end
+
+local function build_mapping(m, w)
+  local built = core.mapping()
+  build_list(built, 0, m.nodes, w)
+  return built
+end
+
+-- ---- the whole ----
+
+local function check_kinds(w, a, m)
+  local function check(is, x, position, what)
+    if not is(x) then
+      errors.raise("bad_argument", ("argument %d: %s expected, got %s")
+        :format(position, what, type(x)))
+    end
+  end
+  check(workload.is, w, 1, "workload")
+  check(arch.is, a, 2, "architecture")
+  check(mapping.is, m, 3, "mapping")
+end
+
+local function kept(cache, w, x, build)
+  local of_workload = cache[w]
+  if not of_workload then
+    of_workload = weak()
+    cache[w] = of_workload
+  end
+  local built = of_workload[x]
+  if not built then
+    built = build(x, w)
+    of_workload[x] = built
+  end
+  return built
+end
+
+--- The core objects of a workload, an architecture and a mapping.  Raises an error object where one
+--- does not fit the other.
+---@param w einloom.Workload
+---@param a einloom.Arch
+---@param m einloom.Mapping
+---@return userdata workload, userdata arch, userdata mapping
+function model.compile(w, a, m)
+  check_kinds(w, a, m)
+  return model.compile_workload(w), kept(archs, w, a, build_arch),
+    kept(mappings, w, m, build_mapping)
+end
+
+--- The core object of a workload.
+---@param w einloom.Workload
+---@return userdata
+function model.compile_workload(w)
+  local built = workloads[w]
+  if not built then
+    built = build_workload(w)
+    workloads[w] = built
+  end
+  return built
+end
+
+local options_known = {
+  allow_unknown_tensors = true, allow_growing_tiles = true, allow_unmapped_einsums = true,
+    analyzers = true,
+}
+
+--- Analyses a mapping.  A mapping that does not fit gives nil, a message and the kind of the error.
+---@param w einloom.Workload
+---@param a einloom.Arch
+---@param m einloom.Mapping
+---@param options? { allow_unknown_tensors: boolean?, allow_growing_tiles: boolean?,
+--- allow_unmapped_einsums: boolean?, analyzers: table<string, function>? }
+---@return userdata? result, string? message, string? kind
+function model.analyze(w, a, m, options)
+  check_kinds(w, a, m)
+  options = options or {}
+  errors.check_keys("bad_argument", options, options_known, "options of analyze")
+  local ok, core_w, core_a, core_m = pcall(model.compile, w, a, m)
+  if not ok then
+    local e = core_w
+    if not errors.is(e) then error(e, 0) end
+    return nil, tostring(e), e.kind
+  end
+  return core.analyze(core_w, core_a, core_m, options)
+end
+
+return model
