@@ -397,7 +397,8 @@ LOOM_API int loom_mapping_toll(loom_mapping *m, int list, const char *component,
 LOOM_API int loom_mapping_custom(loom_mapping *m, int list, const char *kind, const char *component,
                                  bool may_lower);
 LOOM_API loom_status loom_mapping_tensor(loom_mapping *m, int holder, const char *tensor);
-/* Tile: extent inside the loop; first: extent of the first tile or LOOM_NONE. */
+/* Tile: extent inside the loop, LOOM_NONE leaves it open (the analysis gives it the symbols of
+** loom_loop_symbol); first: extent of the first tile or LOOM_NONE. */
 LOOM_API int loom_mapping_temporal(loom_mapping *m, int list, const char *variable, loom_expr tile,
                                    loom_expr first);
 LOOM_API int loom_mapping_spatial(loom_mapping *m, int list, const char *variable, loom_expr tile,
@@ -412,6 +413,15 @@ LOOM_API int loom_mapping_compute(loom_mapping *m, int list, const char *einsum,
 /* Where a node was written ("file.loom:3:7"), for messages; without it they give the node's path.
  */
 LOOM_API loom_status loom_mapping_where(loom_mapping *m, int node, const char *where);
+
+/* The symbols of an open mapping, named after the position of a loop among the loops of its path:
+** stride0 (the open tile shape), initial0 (the first tile), n_iterations0.  Positive integers. */
+typedef enum loom_loop_quantity {
+  LOOM_LOOP_STRIDE,
+  LOOM_LOOP_INITIAL,
+  LOOM_LOOP_ITERATIONS
+} loom_loop_quantity;
+LOOM_API loom_expr loom_loop_symbol(loom_ctx *ctx, loom_loop_quantity which, int loop);
 
 /* ---- reuse analysis ----------------------------------------------------------------------- */
 
@@ -486,7 +496,8 @@ typedef struct loom_node {
 } loom_node;
 
 /* What a node is analysed from and gives back, innermost buffet first.  Fields are filled in the
-** arrays given; the library owns them. */
+** arrays given; the library owns them.  In the result of an einsum the buffets of all its tensors
+** stand one tensor after the other. */
 typedef struct loom_stats {
   loom_buffet *buffets;
   size_t n_buffets;
@@ -507,7 +518,9 @@ typedef struct loom_shape {
 
 /* A user's analyzer for a holder kind: `stats` holds the child's result on entry and the node's on
 ** return; the node's buffet is the last one, made by its reservation.  `self` serves
-** loom_analyze_as.  Any failure: record with loom_error_set and return it. */
+** loom_analyze_as.  Buffets are for changing (fields other than n_loops_above and names); compute,
+** fanout, first latency and temporal_steps are those of the loops below, for information: what is
+** done to them reaches no result.  Any failure: record with loom_error_set and return it. */
 typedef struct loom_analysis loom_analysis;
 typedef loom_status (*loom_analyzer)(void *data, loom_ctx *ctx, loom_analysis *self,
                                      const loom_node *node, const loom_shape *shape,

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FIRST_CHUNK ((size_t)4096)
+#define FIRST_CHUNK ((size_t)8192)
 #define LARGEST_CHUNK ((size_t)65536)
 
 typedef struct loom_arena_chunk {
@@ -16,13 +16,25 @@ void loom_arena_init(loom_arena *arena, loom_ctx *ctx) {
   *arena = (loom_arena){.ctx = ctx};
 }
 
-void loom_arena_free(loom_arena *arena) {
-  while (arena->chunks) {
-    loom_arena_chunk *chunk = arena->chunks;
-    arena->chunks = chunk->next;
+static void free_chunks(loom_arena *arena, loom_arena_chunk *chunk) {
+  while (chunk) {
+    loom_arena_chunk *next = chunk->next;
     loom_realloc(arena->ctx, chunk, chunk->size, 0);
+    chunk = next;
   }
+}
+
+void loom_arena_free(loom_arena *arena) {
+  free_chunks(arena, arena->chunks);
+  arena->chunks = NULL;
   arena->top = arena->end = NULL;
+}
+
+void loom_arena_reset(loom_arena *arena) {
+  if (!arena->chunks) return;
+  free_chunks(arena, arena->chunks->next);
+  arena->chunks->next = NULL;
+  arena->top = (char *)(arena->chunks + 1);
 }
 
 static bool add_chunk(loom_arena *arena, size_t size) {

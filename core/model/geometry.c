@@ -61,6 +61,17 @@ loom_expr loom_access_occupancy(loom_ctx *ctx, const loom_access *access,
   return product;
 }
 
+bool loom_rank_has_halo(const loom_workload *w, const loom_rank *rank, int variable) {
+  const loom_index_term *term = term_of(rank, variable);
+  if (!term) return false;
+  if (term->coefficient != 1 || rank->constant > 0) return true;
+  for (int i = 0; i < rank->n_terms; i++)
+    if (rank->terms[i].variable != variable &&
+        w->variables.at[rank->terms[i].variable].size != loom_int(w->ctx, 1))
+      return true;
+  return false;
+}
+
 /* ---- the public questions ----------------------------------------------------------------- */
 
 static const loom_einsum *einsum_at(const loom_workload *w, int einsum) {

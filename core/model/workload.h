@@ -67,6 +67,9 @@ loom_names loom_workload_einsum_names(const loom_workload *w);
 loom_relevancy loom_access_relevancy(const loom_access *access, int variable);
 /* Values in the bounding box of a tile: extents by variable.  LOOM_NONE when memory runs out. */
 loom_expr loom_access_occupancy(loom_ctx *ctx, const loom_access *access, const loom_expr *extents);
+/* The rank uses the variable with a coefficient other than 1 or together with others: a step of 1
+** moves its values by more than 1, or shares values with the neighbour. */
+bool loom_rank_has_halo(const loom_workload *w, const loom_rank *rank, int variable);
 /* Every index expression of the einsum that mentions the variable is the bare variable. */
 bool loom_einsum_used_alone(const loom_einsum *e, int variable);
 /* Some index expression of the einsum mentions the variable. */

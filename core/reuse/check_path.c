@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+/* The path is a valid mapping of its einsum: loops cover the iteration space with shrinking whole
+** tiles, tensors are held once per component from the outside in: doc/formulas.md#validity. */
+#include "reuse/reuse.h"
+
+/* A tile shape is a whole number above 0, as far as is known. */
+static loom_status check_tile(const loom_analysis *an, const loom_loop *loop, const char *what,
+                              loom_expr tile) {
+  loom_facts facts = loom_facts_of(an->ctx, tile);
+  if (!loom_facts_nonpositive(facts) && facts.integer != LOOM_NO) return LOOM_OK;
+  const loom_path_node *node = &an->path[loop->at];
+  char *text = loom_print(an->ctx, tile, LOOM_INFIX);
+  loom_status status = loom_fail(an, LOOM_ERR_BAD_TILE_SHAPE, node->source,
+                                 "%s %s of the loop over '%s' must be an integer above 0", what,
+                                 text ? text : "?", node->node.variable);
+  loom_free(text);
+  return status;
+}
+
+static loom_status check_fits(const loom_analysis *an, const loom_loop *loop, const char *what,
+                              loom_expr tile, loom_expr extent) {
+  if (tile == extent || tile == an->one || an->options->allow_growing_tiles ||
+      !loom_facts_negative(loom_facts_difference(an->ctx, extent, tile)))
+    return LOOM_OK;
+  const loom_path_node *node = &an->path[loop->at];
+  char *text = loom_print(an->ctx, tile, LOOM_INFIX);
+  char *room = loom_print(an->ctx, extent, LOOM_INFIX);
+  loom_status status =
+      loom_fail(an, LOOM_ERR_BAD_TILE_SHAPE, node->source,
+                "%s %s of the loop over '%s' is larger than the extent %s around it", what,
+                text ? text : "?", node->node.variable, room ? room : "?");
+  loom_free(text);
+  loom_free(room);
+  return status;
+}
+
+static loom_status check_loop(const loom_analysis *an, const loom_loop *loop) {
+  bool first = loop->first != LOOM_NONE;
+  loom_status status = check_tile(an, loop, "tile shape", loop->tile);
+  if (status == LOOM_OK && first) status = check_tile(an, loop, "first tile shape", loop->first);
+  const loom_loop *outer = loop->outer < 0 ? NULL : &an->loops[loop->outer];
+  loom_expr extents[2] = {outer ? outer->tile : an->w->variables.at[loop->variable].size,
+                          outer ? outer->first : LOOM_NONE};
+  for (int i = 0; i < 2 && status == LOOM_OK; i++) {
+    if (extents[i] == LOOM_NONE) continue;
+    status = check_fits(an, loop, "tile shape", loop->tile, extents[i]);
+    if (status == LOOM_OK && first)
+      status = check_fits(an, loop, "first tile shape", loop->first, extents[i]);
+  }
+  return status;
+}
+
+static loom_status check_covered(const loom_analysis *an, int variable) {
+  if (an->w->variables.at[variable].size == an->one ||
+      !loom_einsum_has_variable(an->einsum, variable))
+    return LOOM_OK;
+  int last = -1;
+  for (size_t i = 0; i < an->n_loops; i++) {
+    if (an->loops[i].variable != variable) continue;
+    if (an->loops[i].tile == an->one) return LOOM_OK;
+    last = (int)i;
+  }
+  const char *name = an->w->variables.at[variable].name;
+  int source = an->path[last < 0 ? (int)an->n_path - 1 : an->loops[last].at].source;
+  if (last < 0)
+    return loom_fail(an, LOOM_ERR_MISSING_LOOP, source,
+                     "einsum '%s' has no loop over rank variable '%s'", an->einsum->name, name);
+  return loom_fail(an, LOOM_ERR_MISSING_LOOP, source,
+                   "the loops over '%s' of einsum '%s' do not reach tile shape 1", name,
+                   an->einsum->name);
+}
+
+/* Holders of one tensor go down the architecture, one per component. */
+static loom_status check_holders(const loom_analysis *an, int access) {
+  const loom_tensor *tensor = &an->w->tensors.at[loom_access_of(an, access)->tensor];
+  const loom_path_node *above = NULL;
+  for (size_t i = 0; i < an->n_path; i++) {
+    const loom_path_node *node = &an->path[i];
+    if (node->access != access) continue;
+    if (!above && node->node.kind == LOOM_NODE_TOLL && tensor->n_users > 1)
+      return loom_fail(
+          an, LOOM_ERR_TOLL_OUTERMOST, node->source,
+          "toll '%s' is the outermost holder of tensor '%s', which several einsums use",
+          node->node.component, tensor->name);
+    for (size_t k = 0; k < i; k++)
+      if (an->path[k].access == access && an->path[k].component == node->component)
+        return loom_fail(an, LOOM_ERR_DUPLICATE_STORAGE, node->source,
+                         "tensor '%s' is held twice in '%s'", tensor->name, node->node.component);
+    if (above && above->component > node->component)
+      return loom_fail(an, LOOM_ERR_STORAGE_ORDER, node->source,
+                       "tensor '%s' is held in '%s' above '%s', which is outside it", tensor->name,
+                       above->node.component, node->node.component);
+    above = node;
+  }
+  if (above) return LOOM_OK;
+  return loom_fail(an, LOOM_ERR_MISSING_STORAGE, an->path[an->n_path - 1].source,
+                   "tensor '%s' of einsum '%s' is stored nowhere", tensor->name, an->einsum->name);
+}
+
+static loom_status check_einsum(const loom_analysis *an) {
+  size_t outputs = 0;
+  for (size_t i = 0; i < an->einsum->accesses.n; i++) outputs += an->einsum->accesses.at[i].output;
+  if (outputs == 0)
+    return loom_error_set(an->ctx, LOOM_ERR_BAD_WORKLOAD, "einsum '%s' has no output tensor",
+                          an->einsum->name);
+  if (an->einsum->is_copy && outputs == an->einsum->accesses.n)
+    return loom_error_set(an->ctx, LOOM_ERR_BAD_WORKLOAD, "copy einsum '%s' has no input tensor",
+                          an->einsum->name);
+  return LOOM_OK;
+}
+
+/* A unit below the compute unit has nothing to do. */
+static loom_status check_spatial(const loom_analysis *an) {
+  for (size_t i = 0; i < an->n_path; i++) {
+    const loom_path_node *node = &an->path[i];
+    if (node->component > an->compute)
+      return loom_fail(an, LOOM_ERR_BAD_MAPPING, node->source,
+                       "component '%s' stands below the compute unit '%s' in the architecture",
+                       node->node.component, an->a->components.at[an->compute].name);
+  }
+  return LOOM_OK;
+}
+
+loom_status loom_check_path(loom_analysis *an) {
+  loom_status status = check_einsum(an);
+  for (size_t i = 0; i < an->n_loops && status == LOOM_OK; i++)
+    status = check_loop(an, &an->loops[i]);
+  for (size_t v = 0; v < an->w->variables.n && status == LOOM_OK; v++)
+    status = check_covered(an, (int)v);
+  for (size_t i = 0; i < an->einsum->accesses.n && status == LOOM_OK; i++)
+    status = check_holders(an, (int)i);
+  return status == LOOM_OK ? check_spatial(an) : status;
+}
