@@ -3,8 +3,7 @@
 **
 ** Invariant: while the core runs, nothing jumps over it: analyzers run protected, their error waits
 ** on the stack until the core has returned; the objects in use cannot be closed and the context
-*does
-** not collect. */
+** does not collect. */
 #include <string.h>
 
 #include "bind.h"

@@ -2,11 +2,11 @@
 /* What the files of the binding share: contexts, boxes of expressions, owned objects, errors.
 **
 ** Every function that works with expressions carries three upvalues: 1 the metatable of
-*expressions,
-** 2 the default context, 3 whether it is a method of a context (bind_enter_maker).  Two rules keep
-*handles alive (a handle is alive while its box is, see context.c):
-** collection runs only in bind_enter, never in a finalizer and never while a context is busy; and
-** no function runs foreign Lua code between making a handle and boxing it. */
+** expressions, 2 the default context, 3 whether it is a method of a context (bind_enter_maker).
+**
+** Two rules keep handles alive (a handle is alive while its box is, see context.c): collection runs
+** only in bind_enter, never in a finalizer and never while a context is busy; and no function runs
+** foreign Lua code between making a handle and boxing it. */
 #ifndef EINLOOM_BIND_H
 #define EINLOOM_BIND_H
 
@@ -87,8 +87,7 @@ void bind_push_upvalues(lua_State *L, bool of_context);
 ** [-0, +0, m] */
 void bind_set_functions(lua_State *L, const luaL_Reg *functions, bool of_context);
 /* Makers become functions of the module at the top of the stack, in the default context, and
-*methods
-** of contexts.  [-0, +0, m] */
+** methods of contexts.  [-0, +0, m] */
 void bind_set_makers(lua_State *L, const luaL_Reg *makers);
 /* The module's table is at the top of the stack, here and in the other bind_open functions. */
 void bind_open_context(lua_State *L);

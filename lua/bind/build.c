@@ -2,8 +2,7 @@
 /* Making expressions: symbols, numbers, parsing and the builders that are no operators.
 **
 ** Invariant: what starts from nothing (symbol, number, parse) works in the default context or in
-*the
-** one it is a method of; everything else in the context of its arguments. */
+** the one it is a method of; everything else in the context of its arguments. */
 #include "bind.h"
 
 /* ---- makers: functions of the module and methods of contexts -------------------------------- */
@@ -159,8 +158,7 @@ TERNARY(mod_index, loom_mod_index)
 TERNARY(select, loom_select)
 
 /* core.tile_sequence(mode, outer, tile[, first]) -> {stride =, pairs = {{extent, repeats}, ...}},
-*or
-** nil, message, kind.  [-0, +1|3, v] */
+** or nil, message, kind.  [-0, +1|3, v] */
 static int l_tile_sequence(lua_State *L) {
   static const char *const modes[] = {"whole_trips", "first_tile", "exact_last_tile", "average",
                                       NULL};

@@ -22,17 +22,19 @@ static void sweep(lua_State *L, bind_context *owner, int cache) {
   loom_gc_end(owner->ctx);
 }
 
-/* Boxes are small beside what they may stand for, so when a sweep frees little the boxes that are
-** only garbage go first.  Finalizers may run then, and may close the context.  A collector that is
-** stopped, or busy with a finalizer, is left alone.  [-0, +0, e] */
+/* A node and what hangs on it, in bytes, about. */
+enum { NODE_BYTES = 128 };
+
+/* Lua paces its collector by its own heap, so garbage boxes that hold more nodes than that heap is
+** large are collected here.  Finalizers may run then, and may close the context.  A collector that
+** is stopped, or busy with a finalizer, is left alone.  [-0, +0, e] */
 static void collect(lua_State *L, bind_context *owner, int holder) {
   if (owner->busy > 0 || lua_gc(L, LUA_GCISRUNNING) != 1) return;
   luaL_checkstack(L, 4, NULL);
   lua_getiuservalue(L, holder, 1);
   int cache = lua_gettop(L);
-  size_t before = loom_ctx_nodes(owner->ctx);
   sweep(L, owner, cache);
-  if (loom_ctx_nodes(owner->ctx) > before / 2) {
+  if (loom_ctx_nodes(owner->ctx) / 1024 * NODE_BYTES > (size_t)lua_gc(L, LUA_GCCOUNT)) {
     lua_gc(L, LUA_GCCOLLECT);
     if (owner->ctx) sweep(L, owner, cache);
   }
@@ -100,8 +102,7 @@ int bind_return_text(bind_scope *s, char *text) {
 }
 
 /* context:close(), __gc, __close: closes its objects, then frees it; its expressions are stale
-*then.
-** [-0, +0, v] */
+** then. [-0, +0, v] */
 static int l_context_close(lua_State *L) {
   bind_context *owner = bind_check_context(L, 1);
   if (owner->busy > 0) return luaL_error(L, "the context is in use by the running analysis");

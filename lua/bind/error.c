@@ -2,8 +2,7 @@
 /* Errors of the core on their way to Lua.
 **
 ** Invariant: misuse and lack of memory raise; a domain error is nil, message and kind; an error in
-*a
-** text is an object that knows its place. */
+** a text is an object that knows its place. */
 #include <string.h>
 
 #include "bind.h"

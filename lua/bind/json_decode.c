@@ -64,8 +64,7 @@ static void push_value(lua_State *L, json_t *value, int array_metatable) {
 }
 
 /* core.json.decode(text[, name]) -> value; raises an error object with line and column.  Upvalue:
-*the
-** metatable of arrays.  [-0, +1, v] */
+** the metatable of arrays.  [-0, +1, v] */
 int bind_json_decode(lua_State *L) {
   size_t length;
   const char *text = luaL_checklstring(L, 1, &length);

@@ -145,8 +145,7 @@ static void put_expr(writer *w) {
 static void put_value(writer *w);
 
 /* 1 for an array, 0 for an object: the table at the top of the stack is marked as an array, or
-*holds
-** exactly 1..n for n > 0.  [-0, +0, e] */
+** holds exactly 1..n for n > 0.  [-0, +0, e] */
 static bool is_array(writer *w, size_t *n) {
   lua_State *L = w->L;
   *n = lua_rawlen(L, -1);
