@@ -157,7 +157,7 @@ end
 ---@param known string[]
 ---@return string[]
 function errors.nearest(name, known)
-  local limit = math.min(3, 1 + #name // 3)
+  local limit = math.min(3, 1 + #name // 4)
   local found, seen = {}, {}
   local lower = name:lower()
   for _, candidate in ipairs(known) do

@@ -345,8 +345,8 @@ function Mapping:__tostring()
   return mapping_text.print(self.nodes)
 end
 
---- Makes a mapping from text or from a list of nodes.
----@param x string|table text, list of nodes, or { nodes = list }
+--- Makes a mapping from text or from a list of nodes; a mapping is given back as it is.
+---@param x string|table text, list of nodes, { nodes = list }, or a mapping
 ---@param options? { name: string?, symbols: table<string, einloom.Expr>? } chunk name of the text;
 --- symbols with assumptions by name
 ---@return einloom.Mapping
@@ -354,6 +354,7 @@ function mapping.new(x, options)
   options = options or {}
   errors.check_keys("bad_argument", options, { name = true, symbols = true },
     "loom.mapping options")
+  if getmetatable(x) == Mapping then return x end
   local list, path = x, "mapping.nodes"
   if type(x) == "string" then
     list = mapping_text.parse(x, options.name or "mapping", options.symbols or {})

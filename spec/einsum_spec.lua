@@ -1,0 +1,166 @@
+-- SPDX-License-Identifier: MIT
+local affine = require "einloom.affine"
+local einsum = require "einloom.einsum"
+local front = require "support.front"
+
+local function index_texts(access)
+  local list = {}
+  for i, index in ipairs(access.indices) do
+    list[i] = (index.rank and index.rank .. ": " or "") .. index.text
+  end
+  return table.concat(list, " | ")
+end
+
+local function tensors(e, output)
+  local list = {}
+  for _, access in ipairs(e.accesses) do
+    if access.output == output then list[#list + 1] = access.tensor end
+  end
+  return table.concat(list, " ")
+end
+
+describe("an index expression", function()
+  local cases = {
+    { "m", "m" }, { "2*p + 3*r - 1", "2*p + 3*r - 1" }, { "-(p - r)", "-p + r" },
+    { "p*2+r", "2*p + r" }, { "(p + r) * 2 - 2*p", "2*r" }, { "m - m", "0" }, { "7", "7" },
+    { "((m))", "m" }, { "- - m", "m" }, { "+m", "m" }, { "2*(3*(m + 1) - k)", "6*m - 2*k + 6" },
+    { "(4*m + 2*k) // 2", "2*m + k" }, { "(4*m) % 2", "0" }, { "7 // 2 + m", "m + 3" },
+    { "-7 % 3", "2" }, { "m-1", "m - 1" }, { "-1 - m", "-m - 1" },
+  }
+  for _, case in ipairs(cases) do
+    it(("%s is %s"):format(case[1], case[2]), function()
+      local index = affine.parse(case[1])
+      assert.equal(case[2], index.text)
+      assert.is_table(index.affine)
+      assert.equal(case[2], affine.parse(index.text).text)
+    end)
+  end
+
+  it("with // or % is kept as written, with its variables", function()
+    local index = affine.parse " (p + 2*r) // 4 % 2 + s "
+    assert.is_nil(index.affine)
+    assert.equal("(p + 2*r) // 4 % 2 + s", index.text)
+    assert.same({ "p", "r", "s" }, index.names)
+    assert.same({ "m" }, affine.parse("-(m // 2) * 3 - 1").names)
+  end)
+
+  local bad = {
+    { "m*k", "m*k", 2 }, { "(m + 1)*(k - 2)", "(m + 1)*(k - 2)", 8 }, { "m //k", "//", 3 },
+    { "m % 0", "%", 3 }, { "m // -2", "//", 3 }, { "2.5*m", "2.5", 1 }, { "2k", "2k", 1 },
+    { "m / 2", "//", 3 }, { "m +", "end of the text", 4 }, { "", "index expression", 1 },
+    { "(m", "'('", 3 }, { "m)", "')'", 2 }, { "m k", "'k'", 3 }, { "f(m)", "f(", 1 },
+    { "A[m]", "A[", 1 }, { "m # 2", "#", 3 }, { "9223372036854775808*m", "9223372036854775808", 1 },
+    { "4611686018427387904 + m", "4611686018427387904", 1 },
+    { "3000000000*3000000000*m", "too large", 11 }, { "()", "')'", 2 }, { "m, k", "','", 2 },
+  }
+  for _, case in ipairs(bad) do
+    it(("refuses '%s' at column %d"):format(case[1], case[3]), function()
+      local e = front.raised(affine.parse, case[1], "x")
+      assert.equal(case[3], e.column)
+      assert.equal(1, e.line)
+      front.mentions(e.message, { case[2] })
+    end)
+  end
+end)
+
+describe("an einsum", function()
+  it("names its tensors, variables and what is reduced", function()
+    local e = einsum.parse "Z[m, n] = A[m, k] * B[k, n]"
+    assert.equal("Z", e.name)
+    assert.equal("=", e.op)
+    assert.is_false(e.is_copy)
+    assert.equal("A B", tensors(e, false))
+    assert.equal("Z", tensors(e, true))
+    assert.same({ "m", "n", "k" }, e.variables)
+    assert.same({ "k" }, e.reduced)
+    assert.equal("*", e.expression.op)
+    assert.same({ "access", 2 }, { e.expression[2].op, e.expression[2][1] })
+  end)
+
+  it("takes a label, rank names and strided indices", function()
+    local e = einsum.parse "Conv: O[n, P: p] += I[n, H: 2*p + 3*r - 1, -(q - s)] * F[r, s]"
+    assert.equal("Conv", e.name)
+    assert.equal("+=", e.op)
+    assert.equal("n | H: 2*p + 3*r - 1 | -q + s", index_texts(e.accesses[1]))
+    assert.equal("n | P: p", index_texts(e.accesses[3]))
+    assert.same({ "r", "q", "s" }, e.reduced)
+  end)
+
+  it("takes every reduction", function()
+    for _, op in ipairs { "=", "+=", "*=", "max=", "min=" } do
+      assert.equal(op, einsum.parse("Z[m] " .. op .. " A[m,k]").op)
+    end
+    assert.equal("max=", einsum.parse("Z[m]max =A[m,k]").op)
+  end)
+
+  it("takes sums, products, calls, powers and scalars", function()
+    local e = einsum.parse "Y[m] = exp(A[m] - max(B[m], 0)) / (1 + alpha) * -C[m]^2 + 0.5"
+    assert.equal("A B C", tensors(e, false))
+    assert.equal("+", e.expression.op)
+    assert.equal("number", e.expression[2].op)
+  end)
+
+  it("takes scalars as tensors of no rank", function()
+    local e = einsum.parse "S[] = A[m] * T[]"
+    assert.equal("A T", tensors(e, false))
+    assert.equal(0, #e.accesses[3].indices)
+    assert.equal("S", einsum.parse("S = A[m]").name)
+  end)
+
+  it("takes several outputs", function()
+    local e = einsum.parse "X[m], Y[m] = A[m, k]"
+    assert.equal("X Y", tensors(e, true))
+    assert.equal("X", e.name)
+  end)
+
+  it("takes a copy", function()
+    local e = einsum.parse "L: copy Z[m] = A[m]"
+    assert.is_true(e.is_copy)
+    assert.equal("L", e.name)
+    assert.is_false(einsum.parse("copy[m] = A[m]").is_copy)
+  end)
+
+  it("reads a tensor mentioned twice once", function()
+    assert.equal("A", tensors(einsum.parse "Z[m] = A[m] * A[m] + A[m]", false))
+  end)
+
+  local bad = {
+    { "Z[m] = A[m*k]", "m*k", 11, "bad_workload" },
+    { "Z[m] = A[m] * A[k]", "A", 15, "bad_workload" },
+    { "Z[m] = Z[m] + A[m]", "Z", 8, "bad_workload" },
+    { "Z[m] = A", "A[]", 8, "bad_workload" },
+    { "Z[m], Z[n] = A[m,n]", "Z", 7, "bad_workload" },
+    { "copy Z[m] = A[m] * 2", "copy", 1, "bad_workload" },
+    { "copy Z[m] += A[m]", "copy", 1, "bad_workload" },
+    { "Z[m] A[m]", "max=", 6 }, { "Z[m] = ", "end of the text", 8 }, { "", "output", 1 },
+    { "Z[m = A[m]", "'['", 5 }, { "Z[m] = A[m", "'['", 11 }, { "Z[m,] = A[m]", "','", 5 },
+    { "Z[m] = f(A[m]", "call", 14 }, { "Z[m] = (A[m]", "'('", 13 },
+      { "Z[m] = A[m] B[m]", "'B'", 13 },
+    { "Z[m] = A[m]]", "']'", 12 }, { "Z[m] = A[m] , B[m]", "','", 13 },
+      { "Z[m] = A[m/2]", "//", 11 },
+    { "Z[m] == A[m]", "'='", 7 }, { "3 = A[m]", "output", 1 }, { "Z[m] = * A[m]", "'*'", 8 },
+    { "Z[m] = A[m] $", "'$'", 13 }, { "Z[m] = f()(A[m])", "'('", 11 }, { "Z[m] = \1", "0x01", 8 },
+  }
+  for _, case in ipairs(bad) do
+    it(("refuses '%s' at column %d"):format(case[1]:gsub("%c", "?"), case[3]), function()
+      local e = front.raised(einsum.parse, case[1], "chunk")
+      assert.equal(case[3], e.column)
+      assert.equal("chunk", e.file)
+      assert.equal(case[4] or "syntax", e.kind)
+      front.mentions(e.message, { case[2] })
+    end)
+  end
+
+  it("counts lines", function()
+    local e = front.raised(einsum.parse, "Z[m] =\n  A[m]\n  * B[m*k]")
+    assert.equal(3, e.line)
+    assert.equal(8, e.column)
+  end)
+
+  it("of 100000 terms, or with 100000 arguments, is read", function()
+    local e = einsum.parse("Z[m] = " .. ("A[m] + "):rep(99999) .. "B[m]")
+    assert.equal(100000, #e.expression)
+    e = einsum.parse("Z[m] = f(" .. ("A[m], "):rep(99999) .. "B[m])")
+    assert.equal(100000, #e.expression)
+  end)
+end)
