@@ -3,10 +3,10 @@ local arch = require "einloom.arch"
 local core = require "einloom.core"
 local front = require "support.front"
 
-local function refused(nodes, words)
+local function refused(nodes, words, kind)
   local e = front.raised(function() return arch.new(type(nodes) == "function" and nodes()
     or nodes) end)
-  assert.equal("bad_arch", e.kind, tostring(e))
+  assert.equal(kind or "bad_arch", e.kind, tostring(e))
   front.mentions(tostring(e), words)
 end
 
@@ -57,7 +57,8 @@ describe("an architecture", function()
     assert.same({ "DRAM", "GLB", "PE", "Link", "MAC" }, a:names())
     assert.equal(14, a:component("PE").spatial[1].fanout)
     assert.is_nil(a:component "Pe")
-    assert.equal("Memory DRAM size=inf\nMemory GLB size=1048576\nContainer PE x=14 y=12\nToll Link\nCompute MAC",
+    assert.equal("Memory DRAM size=inf\nMemory GLB size=1048576\nContainer PE x=14 y=12\n"
+      .. "Toll Link\nCompute MAC",
       tostring(a))
   end)
 
@@ -118,10 +119,11 @@ describe("an architecture", function()
     { "size that does not parse", { size = "3 +" }, { "Glb).size", "3 +" } },
     { "skip of a wrong type", { skip_initial_output_write = 1 },
       { "skip_initial_output_write", "number" } },
-    { "set that does not parse", { keep = "~" }, { "keep:1:2" } },
+    { "set that does not parse", { keep = "~" }, { "keep:1:2" }, "syntax" },
     { "set of a wrong type", { keep = 3 }, { "keep", "number" } },
     { "bits keyed by a bad set", { bits_per_value = { ["A |"] = 3 } },
-      { 'bits_per_value["A |"]:1:4' } },
+      { 'bits_per_value["A |"]:1:4' },
+      "syntax" },
     { "bits by position", { bits_per_value = { 3 } }, { "bits_per_value", "keys" } },
     { "negative bits", { bits_per_value = { A = -3 } }, { "bits_per_value.A", "-3" } },
     { "unknown latency rule", { latency_rule = "max_count" },
@@ -143,7 +145,7 @@ describe("an architecture", function()
   for _, case in ipairs(bad) do
     it("refuses: " .. case[1], function()
       if case[2].class then return refused({ nodes = { case[2], mac } }, case[3]) end
-      refused(memory(case[2]), case[3])
+      refused(memory(case[2]), case[3], case[4])
     end)
   end
 

@@ -73,7 +73,14 @@ describe("a mapping", function()
         { mapping.compute_node { "MAC", einsum = "E2" } },
       },
     }
-    assert.is_true(m == mapping.new "for (E2: p, E1: m) tile 4\nsequential\n branch\n  Buf: T\n  E1 on MAC\n branch\n  E2 on MAC")
+    assert.is_true(m == mapping.new [[
+for (E2: p, E1: m) tile 4
+sequential
+ branch
+  Buf: T
+  E1 on MAC
+ branch
+  E2 on MAC]])
     local kinds = {}
     m:walk(function(node) kinds[#kinds + 1] = node.node end)
     assert.equal("temporal sequential storage compute compute", table.concat(kinds, " "))

@@ -50,7 +50,8 @@ for m tile 4
   end)
 
   it("takes tabs, blank lines, carriage returns and comments", function()
-    local m = mapping.new "\r\n-- first\r\n\tA: X -- X here\r\n\r\n\tsequential\r\n\tbranch\r\n\t\tMAC\r\n\tbranch\r\n\t  E on MAC"
+    local m = mapping.new("\r\n-- first\r\n\tA: X -- X here\r\n\r\n\tsequential\r\n\tbranch\r\n"
+      .. "\t\tMAC\r\n\tbranch\r\n\t  E on MAC")
     assert.equal("A: X\nsequential\n  branch\n    MAC\n  branch\n    E on MAC\n", tostring(m))
   end)
 
@@ -66,7 +67,10 @@ for m tile 4
   end)
 
   it("takes tile shapes of any length and kind", function()
-    local m = mapping.new "for m tile 123456789012345678901234567890\nfor m tile (M0 // 2 + min(K, 3))\nMAC"
+    local m = mapping.new [[
+for m tile 123456789012345678901234567890
+for m tile (M0 // 2 + min(K, 3))
+MAC]]
     assert.equal("123456789012345678901234567890", tostring(m.nodes[1].tile_shape))
     assert.equal(core.parse "M0 // 2 + min(K, 3)", m.nodes[2].tile_shape)
     assert.is_true(m == mapping.new(tostring(m)))
