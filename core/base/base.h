@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What every part of a context shares: its error record and its memory.
-** Invariant: the first error stays until loom_error_clear; out of memory is sticky in the same way,
-** so that a computation that lost a step cannot return a result (loom_base_failed). */
+** Invariant: the first error stays until loom_error_clear; out of memory is sticky beside it, so
+** that a computation that lost a step cannot return a result (loom_base_failed). */
 #ifndef EINLOOM_BASE_H
 #define EINLOOM_BASE_H
 
@@ -41,6 +41,7 @@ typedef struct loom_bigs {
 /* The first member of every context. */
 typedef struct loom_base {
   loom_error_record error;
+  bool exhausted;     /* memory ran out since the last loom_error_clear */
   size_t bytes;       /* memory held */
   size_t bytes_limit; /* 0: none; tests set it to make allocations fail */
   loom_pool pool;
@@ -54,12 +55,14 @@ static inline const loom_base *loom_base_of_const(const loom_ctx *ctx) {
   return (const loom_base *)(const void *)ctx;
 }
 
-/* True while a memory error is recorded: results obtained since then must not be used. */
+/* True from running out of memory to loom_error_clear: results obtained in between must not be
+ * used.
+ */
 static inline bool loom_base_failed(const loom_ctx *ctx) {
-  return loom_base_of_const(ctx)->error.status == LOOM_ERR_MEMORY;
+  return loom_base_of_const(ctx)->exhausted;
 }
 
-/* Records "out of memory"; it replaces any other error.  Returns LOOM_ERR_MEMORY. */
+/* Records "out of memory" and sets `exhausted`.  Returns LOOM_ERR_MEMORY. */
 loom_status loom_error_memory(loom_ctx *ctx);
 /* As loom_error_set, with the byte offset of the text being parsed. */
 loom_status loom_error_set_at(loom_ctx *ctx, loom_status status, ptrdiff_t offset,
@@ -68,6 +71,8 @@ loom_status loom_error_set_at(loom_ctx *ctx, loom_status status, ptrdiff_t offse
 /* Allocation counted in the context; `old` and `size` are what was asked.  NULL with a recorded
 ** error when memory runs out (the old block stays).  Size 0 frees and gives NULL. */
 void *loom_realloc(loom_ctx *ctx, void *memory, size_t old, size_t size);
+/* The same without recording an error. */
+void *loom_try_realloc(loom_ctx *ctx, void *memory, size_t old, size_t size);
 /* As loom_realloc for n items of a size, safe against overflow. */
 void *loom_realloc_array(loom_ctx *ctx, void *memory, size_t old_n, size_t n, size_t item);
 

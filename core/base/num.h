@@ -45,7 +45,7 @@ loom_num loom_num_ratio(loom_ctx *ctx, int64_t numerator, int64_t denominator);
 
 /* Arithmetic.  LOOM_NUM_NONE with a recorded error when memory runs out, for division by zero
 ** (LOOM_ERR_DOMAIN), and for results of more than LOOM_NUM_MAX_BITS (LOOM_ERR_LIMIT). */
-#define LOOM_NUM_MAX_BITS (1 << 20)
+#define LOOM_NUM_MAX_BITS (1 << 18)
 loom_num loom_num_add_slow(loom_ctx *ctx, loom_num a, loom_num b);
 loom_num loom_num_mul_slow(loom_ctx *ctx, loom_num a, loom_num b);
 loom_num loom_num_neg(loom_ctx *ctx, loom_num a);
@@ -95,14 +95,18 @@ uint32_t loom_num_hash(const loom_ctx *ctx, loom_num a);
 bool loom_num_to_int(const loom_ctx *ctx, loom_num a, int64_t *value);
 /* True and the ratio if both parts fit in 64 bits. */
 bool loom_num_to_ratio(const loom_ctx *ctx, loom_num a, int64_t *num, int64_t *den);
-/* floor(a) and ceil(a), or INT64_MIN / INT64_MAX where that lies outside (INT64_MIN, INT64_MAX). */
-int64_t loom_num_floor_clamped(const loom_ctx *ctx, loom_num a);
-int64_t loom_num_ceil_clamped(const loom_ctx *ctx, loom_num a);
+/* Outward bounds in 64 bits: lower <= a, INT64_MIN for "none", never INT64_MAX; a <= upper,
+ *INT64_MAX
+ ** for "none", never INT64_MIN.  floor(a) and ceil(a) where they fit. */
+int64_t loom_num_lower(const loom_ctx *ctx, loom_num a);
+int64_t loom_num_upper(const loom_ctx *ctx, loom_num a);
 /* Remainder of an integer a modulo m > 0, in [0, m). */
 int64_t loom_num_residue(const loom_ctx *ctx, loom_num a, int64_t m);
 
 /* The nearest double, ties to even, +-inf beyond the range: one rounding. */
 double loom_num_to_real(loom_ctx *ctx, loom_num a);
+/* The same without recording an error: false for no value and when memory runs out. */
+bool loom_num_nearest(const loom_ctx *ctx, loom_num a, double *value);
 /* The shortest decimal that reads back as value, exactly; LOOM_ERR_ARGUMENT for inf and nan. */
 loom_num loom_num_from_real(loom_ctx *ctx, double value);
 /* [-+]digits[.digits][e[+-]digits] or [-+]digits/digits; the whole text, no blanks. LOOM_ERR_SYNTAX

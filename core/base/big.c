@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* Interning and collection of ratios beyond 64 bits.
+** Invariant: every live item is in the slots under its hash; free items are chained. */
+#include "base/big.h"
+
+#include <string.h>
+
+bool loom_fraction_zero(loom_ctx *ctx, loom_fraction *ratio) {
+  if (mp_init_multi(&ratio->num, &ratio->den, NULL) != MP_OKAY) {
+    loom_error_memory(ctx);
+    return false;
+  }
+  mp_set_u32(&ratio->den, 1);
+  return true;
+}
+
+bool loom_fraction_load(loom_ctx *ctx, loom_fraction *ratio, loom_num a) {
+  if (loom_num_is_none(a) || !loom_fraction_zero(ctx, ratio)) return false;
+  if (!loom_num_is_big(a)) {
+    mp_set_i64(&ratio->num, a.num);
+    mp_set_i64(&ratio->den, a.den);
+    return true;
+  }
+  const loom_fraction *big = loom_big_of(ctx, a);
+  if (mp_copy(&big->num, &ratio->num) == MP_OKAY && mp_copy(&big->den, &ratio->den) == MP_OKAY)
+    return true;
+  loom_fraction_clear(ratio);
+  loom_error_memory(ctx);
+  return false;
+}
+
+void loom_fraction_clear(loom_fraction *ratio) {
+  mp_clear_multi(&ratio->num, &ratio->den, NULL);
+}
+
+static uint32_t hash_digits(uint32_t hash, const mp_int *a) {
+  uint64_t h = hash ^ (a->sign == MP_NEG ? 0x5bd1e995u : 0u);
+  for (int i = 0; i < a->used; i++) {
+    h = (h ^ (uint64_t)a->dp[i]) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 29;
+  }
+  return (uint32_t)(h ^ (h >> 32));
+}
+
+static mp_err reduce(loom_fraction *ratio) {
+  mp_int g;
+  mp_err err = mp_init(&g);
+  if (err != MP_OKAY) return err;
+  err = mp_gcd(&ratio->num, &ratio->den, &g);
+  if (err == MP_OKAY && mp_cmp_d(&g, 1) != MP_EQ) {
+    err = mp_div(&ratio->num, &g, &ratio->num, NULL);
+    if (err == MP_OKAY) err = mp_div(&ratio->den, &g, &ratio->den, NULL);
+  }
+  if (err == MP_OKAY && ratio->den.sign == MP_NEG) {
+    err = mp_neg(&ratio->den, &ratio->den);
+    if (err == MP_OKAY) err = mp_neg(&ratio->num, &ratio->num);
+  }
+  mp_clear(&g);
+  return err;
+}
+
+static bool fits(const loom_fraction *ratio) {
+  return mp_count_bits(&ratio->num) < 64 && mp_count_bits(&ratio->den) < 64;
+}
+
+static bool grow_slots(loom_ctx *ctx) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
+  size_t n = bigs->n_slots ? bigs->n_slots * 2 : 64;
+  uint32_t *slots = loom_realloc_array(ctx, NULL, 0, n, sizeof *slots);
+  if (!slots) return false;
+  memset(slots, 0, n * sizeof *slots);
+  for (size_t i = 0; i < bigs->n; i++) {
+    if (!bigs->items[i].live) continue;
+    size_t at = bigs->items[i].hash & (n - 1);
+    while (slots[at]) at = (at + 1) & (n - 1);
+    slots[at] = (uint32_t)i + 1;
+  }
+  loom_realloc_array(ctx, bigs->slots, bigs->n_slots, 0, sizeof *slots);
+  bigs->slots = slots;
+  bigs->n_slots = n;
+  return true;
+}
+
+static bool reserve(loom_ctx *ctx) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
+  if (bigs->n * 2 >= bigs->n_slots && !grow_slots(ctx)) return false;
+  if (bigs->free_list || bigs->n < bigs->capacity) return true;
+  size_t capacity = bigs->capacity ? bigs->capacity * 2 : 16;
+  struct loom_big *items =
+      loom_realloc_array(ctx, bigs->items, bigs->capacity, capacity, sizeof *items);
+  if (!items) return false;
+  bigs->items = items;
+  bigs->capacity = capacity;
+  return true;
+}
+
+static loom_num intern(loom_ctx *ctx, loom_fraction *ratio) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
+  uint32_t hash = hash_digits(hash_digits(0x2545f491u, &ratio->num), &ratio->den);
+  if (!reserve(ctx)) {
+    loom_fraction_clear(ratio);
+    return LOOM_NUM_NONE;
+  }
+  size_t at = hash & (bigs->n_slots - 1);
+  for (; bigs->slots[at]; at = (at + 1) & (bigs->n_slots - 1)) {
+    struct loom_big *item = &bigs->items[bigs->slots[at] - 1];
+    if (item->hash == hash && mp_cmp(&item->ratio.num, &ratio->num) == MP_EQ &&
+        mp_cmp(&item->ratio.den, &ratio->den) == MP_EQ) {
+      loom_fraction_clear(ratio);
+      return (loom_num){bigs->slots[at] - 1, 0};
+    }
+  }
+  uint32_t index = bigs->free_list ? bigs->free_list - 1 : (uint32_t)bigs->n;
+  if (bigs->free_list)
+    bigs->free_list = bigs->items[index].next_free;
+  else
+    bigs->n++;
+  bigs->items[index] = (struct loom_big){.ratio = *ratio, .hash = hash, .live = true};
+  bigs->slots[at] = index + 1;
+  return (loom_num){index, 0};
+}
+
+loom_num loom_fraction_store(loom_ctx *ctx, loom_fraction *ratio) {
+  if (mp_iszero(&ratio->den)) {
+    loom_fraction_clear(ratio);
+    loom_error_set(ctx, LOOM_ERR_DOMAIN, "division by zero");
+    return LOOM_NUM_NONE;
+  }
+  if (reduce(ratio) != MP_OKAY) {
+    loom_fraction_clear(ratio);
+    loom_error_memory(ctx);
+    return LOOM_NUM_NONE;
+  }
+  if (fits(ratio)) {
+    loom_num small = {mp_get_i64(&ratio->num), mp_get_i64(&ratio->den)};
+    loom_fraction_clear(ratio);
+    return small;
+  }
+  if (mp_count_bits(&ratio->num) > LOOM_NUM_MAX_BITS ||
+      mp_count_bits(&ratio->den) > LOOM_NUM_MAX_BITS) {
+    loom_fraction_clear(ratio);
+    loom_error_set(ctx, LOOM_ERR_LIMIT, "a number of more than %d bits", LOOM_NUM_MAX_BITS);
+    return LOOM_NUM_NONE;
+  }
+  return intern(ctx, ratio);
+}
+
+void loom_bigs_begin(loom_ctx *ctx) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
+  for (size_t i = 0; i < bigs->n; i++) bigs->items[i].marked = false;
+}
+
+void loom_bigs_mark(loom_ctx *ctx, loom_num a) {
+  if (loom_num_is_big(a)) loom_base_of(ctx)->bigs.items[a.num].marked = true;
+}
+
+void loom_bigs_end(loom_ctx *ctx) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
+  if (bigs->n == 0) return;
+  memset(bigs->slots, 0, bigs->n_slots * sizeof *bigs->slots);
+  for (size_t i = 0; i < bigs->n; i++) {
+    struct loom_big *item = &bigs->items[i];
+    if (item->live && !item->marked) {
+      loom_fraction_clear(&item->ratio);
+      item->live = false;
+      item->next_free = bigs->free_list;
+      bigs->free_list = (uint32_t)i + 1;
+    }
+    if (!item->live) continue;
+    size_t at = item->hash & (bigs->n_slots - 1);
+    while (bigs->slots[at]) at = (at + 1) & (bigs->n_slots - 1);
+    bigs->slots[at] = (uint32_t)i + 1;
+  }
+}
+
+void loom_bigs_free(loom_ctx *ctx) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
+  for (size_t i = 0; i < bigs->n; i++)
+    if (bigs->items[i].live) loom_fraction_clear(&bigs->items[i].ratio);
+  loom_realloc_array(ctx, bigs->items, bigs->capacity, 0, sizeof *bigs->items);
+  loom_realloc_array(ctx, bigs->slots, bigs->n_slots, 0, sizeof *bigs->slots);
+  *bigs = (loom_bigs){0};
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Modulo and modular index.
+** Invariant: a term that is a multiple of the modulus does not occur; mod_index(a, 1, m) is mod(a,
+*m)
+** and mod(a // d, m) is mod_index(a, d, m).  a % b = a - b * floor(a / b) at every point: the
+*result
+** has the sign of b. */
+#include "expr/rounding.h"
+
+/* ---- dropping multiples ---------------------------------------------------------------------- */
+
+enum { MOST_TERMS = 1024 };
+
+static bool is_multiple(loom_ctx *ctx, loom_term term, loom_expr m, bool *good) {
+  if (loom_expr_is_num(ctx, m)) {
+    loom_num ratio = loom_num_div(ctx, term.coef, loom_num_of(ctx, m));
+    *good = !loom_num_is_none(ratio);
+    return *good && loom_facts_term(ctx, ratio, term.id).integer == LOOM_YES;
+  }
+  loom_expr whole = loom_build_div(ctx, loom_scale(ctx, term.coef, term.id), m);
+  *good = whole != LOOM_NONE;
+  return *good && loom_facts_of(ctx, whole).integer == LOOM_YES;
+}
+
+static bool keep_others(loom_ctx *ctx, loom_expr a, loom_expr m, loom_terms *rest) {
+  loom_num constant = loom_add_constant(ctx, a);
+  loom_expr whole = loom_build_div(ctx, loom_from_num(ctx, constant), m);
+  if (whole == LOOM_NONE) return false;
+  if (loom_facts_of(ctx, whole).integer != LOOM_YES) rest->constant = constant;
+  for (size_t i = 0; i < loom_add_count(ctx, a); i++) {
+    loom_term term = loom_add_term(ctx, a, i);
+    bool good, drop = is_multiple(ctx, term, m, &good);
+    if (!good || (!drop && !loom_terms_push(rest, term.coef, term.id))) return false;
+  }
+  return true;
+}
+
+/* a without the terms that m divides. */
+static loom_expr drop_multiples(loom_ctx *ctx, loom_expr a, loom_expr m) {
+  if (loom_kind_of(ctx, a) != LOOM_ADD || loom_add_count(ctx, a) > MOST_TERMS) return a;
+  loom_terms rest;
+  loom_terms_begin(ctx, &rest);
+  loom_expr e = keep_others(ctx, a, m, &rest) ? loom_terms_build(&rest) : LOOM_NONE;
+  loom_terms_end(&rest);
+  return e;
+}
+
+/* ---- modulo --------------------------------------------------------------------------------- */
+
+/* Whether 0 <= a < b, or b < a <= 0. */
+static bool is_reduced(loom_ctx *ctx, loom_expr a, loom_expr b) {
+  uint8_t value = loom_facts_of(ctx, a).sign, modulus = loom_facts_of(ctx, b).sign;
+  if (modulus == LOOM_POS && !(value & LOOM_NEG))
+    return loom_facts_difference(ctx, a, b).sign == LOOM_NEG;
+  if (modulus == LOOM_NEG && !(value & LOOM_POS))
+    return loom_facts_difference(ctx, b, a).sign == LOOM_NEG;
+  return false;
+}
+
+static loom_expr mod_numbers(loom_ctx *ctx, loom_expr a, loom_expr b) {
+  return loom_from_num(ctx, loom_num_mod(ctx, loom_num_of(ctx, a), loom_num_of(ctx, b)));
+}
+
+static loom_expr neg(loom_ctx *ctx, loom_expr e) {
+  return loom_scale(ctx, LOOM_NUM_MINUS_ONE, e);
+}
+
+loom_expr loom_build_mod(loom_ctx *ctx, loom_expr a, loom_expr b) {
+  if (a == LOOM_NONE || b == LOOM_NONE || loom_divisor_is_zero(ctx, b)) return LOOM_NONE;
+  if (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, b)) return mod_numbers(ctx, a, b);
+  if (loom_leads_negative(ctx, b)) return neg(ctx, loom_build_mod(ctx, neg(ctx, a), neg(ctx, b)));
+  loom_expr quotient = loom_build_div(ctx, a, b);
+  if (quotient == LOOM_NONE) return LOOM_NONE;
+  if (loom_facts_of(ctx, quotient).integer == LOOM_YES) return loom_from_num(ctx, LOOM_NUM_ZERO);
+  a = drop_multiples(ctx, a, b);
+  if (a == LOOM_NONE) return LOOM_NONE;
+  if (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, b)) return mod_numbers(ctx, a, b);
+  if (is_reduced(ctx, a, b)) return a;
+  if (loom_kind_of(ctx, a) == LOOM_FLOORDIV)
+    return loom_build_mod_index(ctx, loom_child(ctx, a, 0), loom_child(ctx, a, 1), b);
+  return loom_make_args(ctx, LOOM_MOD, 2, (loom_expr[]){a, b});
+}
+
+loom_expr loom_mod(loom_ctx *ctx, loom_expr a, loom_expr b) {
+  if (!loom_usable2(ctx, a, b)) return LOOM_NONE;
+  return loom_finish(ctx, loom_build_mod(ctx, a, b));
+}
+
+/* ---- modular index --------------------------------------------------------------------------- */
+
+static bool is_positive_integer(const loom_ctx *ctx, loom_expr e) {
+  loom_facts f = loom_facts_of(ctx, e);
+  return f.integer == LOOM_YES && f.sign == LOOM_POS;
+}
+
+/* (a // d) % m where the quotient is known to be in [0, m): the quotient. */
+static bool is_small(loom_ctx *ctx, loom_expr a, loom_expr d, loom_expr m) {
+  if (loom_facts_of(ctx, a).sign & LOOM_NEG) return false;
+  if (loom_facts_of(ctx, d).sign != LOOM_POS || !is_positive_integer(ctx, m)) return false;
+  loom_expr size = loom_build_mul(ctx, d, m);
+  return size != LOOM_NONE && loom_facts_difference(ctx, a, size).sign == LOOM_NEG;
+}
+
+/* Common factors of a and d cancelled, the divisor's leading term positive. */
+static bool cancel(loom_ctx *ctx, loom_expr *a, loom_expr *d) {
+  loom_expr quotient = loom_build_div(ctx, *a, *d), above, below;
+  if (quotient == LOOM_NONE || !loom_take_apart(ctx, quotient, &above, &below)) return false;
+  if (loom_kind_of(ctx, quotient) == LOOM_ADD && loom_split_coef(ctx, quotient).id == quotient) {
+    loom_factors content;
+    loom_factors_begin(ctx, &content);
+    loom_expr rest = loom_take_content(&content, quotient, 1);
+    loom_num den = loom_num_denominator(ctx, content.coef);
+    loom_factors_end(&content);
+    if (rest == LOOM_NONE) return false;
+    above = loom_scale(ctx, den, quotient);
+    below = loom_from_num(ctx, den);
+  }
+  *a = above;
+  *d = below;
+  return above != LOOM_NONE && below != LOOM_NONE;
+}
+
+static bool is_one(const loom_ctx *ctx, loom_expr e) {
+  return loom_expr_is_num(ctx, e) && loom_num_is_one(loom_num_of(ctx, e));
+}
+
+static bool is_unit(const loom_ctx *ctx, loom_expr e) {
+  return is_one(ctx, e) || (loom_expr_is_num(ctx, e) && loom_num_is_minus_one(loom_num_of(ctx, e)));
+}
+
+loom_expr loom_build_mod_index(loom_ctx *ctx, loom_expr a, loom_expr d, loom_expr m) {
+  if (a == LOOM_NONE || d == LOOM_NONE || m == LOOM_NONE) return LOOM_NONE;
+  if (loom_divisor_is_zero(ctx, d) || loom_divisor_is_zero(ctx, m)) return LOOM_NONE;
+  if (is_unit(ctx, m)) return loom_from_num(ctx, LOOM_NUM_ZERO);
+  if (is_one(ctx, d)) return loom_build_mod(ctx, loom_build_floor(ctx, a), m);
+  if (loom_facts_of(ctx, m).integer == LOOM_YES) {
+    loom_expr size = loom_build_mul(ctx, d, m);
+    a = size == LOOM_NONE ? size : drop_multiples(ctx, a, size);
+  }
+  if (a == LOOM_NONE || !cancel(ctx, &a, &d)) return LOOM_NONE;
+  if (is_one(ctx, d) || loom_expr_is_num(ctx, a))
+    return loom_build_mod(ctx, loom_build_floor_div(ctx, a, d), m);
+  if (is_positive_integer(ctx, d) && loom_kind_of(ctx, a) == LOOM_FLOORDIV)
+    return loom_build_mod_index(ctx, loom_child(ctx, a, 0),
+                                loom_build_mul(ctx, loom_child(ctx, a, 1), d), m);
+  if (is_small(ctx, a, d, m)) return loom_build_floor_div(ctx, a, d);
+  return loom_make_args(ctx, LOOM_MODIDX, 3, (loom_expr[]){a, d, m});
+}
+
+loom_expr loom_mod_index(loom_ctx *ctx, loom_expr a, loom_expr d, loom_expr m) {
+  if (!loom_usable(ctx, 3, (loom_expr[]){a, d, m})) return LOOM_NONE;
+  return loom_finish(ctx, loom_build_mod_index(ctx, a, d, m));
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* Facts of a number times a product of powers.
+** Invariant: a quotient counts as an integer only if the "divides" assumptions of its symbols and
+*the
+** residues of what is left prove it. */
+#include "expr/facts.h"
+
+#include <string.h>
+
+enum { MOST_POWERS = 32, MOST_STEPS = 64 };
+
+typedef struct product {
+  loom_num coef;
+  size_t n;
+  loom_power powers[MOST_POWERS];
+  bool factors; /* times integers of which nothing more is known */
+} product;
+
+static loom_residue_class class_of(loom_facts f) {
+  return (loom_residue_class){f.modulus, f.remainder};
+}
+
+/* Multiplies by base ^ exponent; false if there is no room. */
+static bool multiply(product *p, loom_expr base, int64_t exponent) {
+  for (size_t i = 0; i < p->n; i++) {
+    if (p->powers[i].base != base) continue;
+    int64_t sum = p->powers[i].exponent + exponent;
+    if (sum > INT32_MAX || sum < INT32_MIN) return false;
+    p->powers[i].exponent = (int32_t)sum;
+    return true;
+  }
+  if (p->n == MOST_POWERS || exponent > INT32_MAX || exponent < INT32_MIN) return false;
+  p->powers[p->n++] = (loom_power){base, (int32_t)exponent};
+  return true;
+}
+
+/* Divides by whole ^ k. */
+static bool divide_by(loom_ctx *ctx, product *p, loom_expr whole, int64_t k) {
+  loom_term split = loom_split_coef(ctx, whole);
+  p->coef = loom_num_div(ctx, p->coef, loom_num_pow(ctx, split.coef, k));
+  if (loom_num_is_none(p->coef)) return false;
+  if (split.id == LOOM_NONE) return true;
+  for (size_t i = 0; i < loom_mul_count(ctx, split.id); i++) {
+    loom_power power = loom_mul_power(ctx, split.id, i);
+    if (!multiply(p, power.base, -k * power.exponent)) return false;
+  }
+  return true;
+}
+
+/* The position of a denominator that divides something known, or -1. */
+static ptrdiff_t find_divisor(const loom_ctx *ctx, const product *p) {
+  for (size_t i = 0; i < p->n; i++) {
+    const loom_cell *cell = loom_cell_of(ctx, p->powers[i].base);
+    if (p->powers[i].exponent >= 0 || cell->kind != LOOM_SYM) continue;
+    const loom_assume *assume = &cell->u.symbol->assume;
+    if (!assume->integer || assume->divides == LOOM_NONE) continue;
+    bool zero = loom_expr_is_num(ctx, assume->divides) &&
+                loom_num_is_zero(loom_num_of(ctx, assume->divides));
+    if (!zero) return (ptrdiff_t)i;
+  }
+  return -1;
+}
+
+/* Replaces 1 / t by (w / t) / w where t divides w, until no such t is left below the line. */
+static bool clear_denominators(loom_ctx *ctx, product *p) {
+  for (int step = 0; step < MOST_STEPS; step++) {
+    ptrdiff_t i = find_divisor(ctx, p);
+    if (i < 0) break;
+    const loom_cell *cell = loom_cell_of(ctx, p->powers[i].base);
+    int64_t k = -(int64_t)p->powers[i].exponent;
+    p->powers[i].exponent = 0;
+    p->factors = true;
+    if (k > MOST_STEPS || !divide_by(ctx, p, cell->u.symbol->assume.divides, k)) return false;
+  }
+  for (size_t i = 0; i < p->n; i++)
+    if (p->powers[i].exponent < 0) return false;
+  return true;
+}
+
+/* The residue of the integer product of the powers; false if a base is not known to be one. */
+static bool class_of_powers(const loom_ctx *ctx, const product *p, loom_residue_class *out) {
+  loom_residue_class result = {0, 1};
+  for (size_t i = 0; i < p->n; i++) {
+    if (p->powers[i].exponent == 0) continue;
+    loom_facts f = loom_facts_of(ctx, p->powers[i].base);
+    if (f.integer != LOOM_YES) return false;
+    for (int32_t k = 0; k < p->powers[i].exponent && k < MOST_STEPS; k++)
+      result = loom_residue_mul(result, class_of(f));
+    if (p->powers[i].exponent > MOST_STEPS)
+      result = loom_residue_mul(result, (loom_residue_class){1, 0});
+  }
+  if (p->factors) result = loom_residue_mul(result, (loom_residue_class){1, 0});
+  *out = result;
+  return true;
+}
+
+/* Integrality and residue of coef * (an integer of the given class). */
+static void scale_class(loom_facts *f, loom_num coef, loom_residue_class r) {
+  if (loom_num_is_big(coef)) return;
+  r = loom_residue_mul(r, (loom_residue_class){0, coef.num});
+  int64_t d = coef.den;
+  if (r.modulus % d == 0 && r.remainder % d == 0) {
+    f->integer = LOOM_YES;
+    f->modulus = r.modulus / d;
+    f->remainder = r.remainder / d;
+  } else if (r.remainder % loom_gcd64(r.modulus, d) != 0) {
+    f->integer = LOOM_NO;
+  }
+}
+
+static void integrality(loom_ctx *ctx, loom_num coef, size_t n, const loom_power *powers,
+                        loom_facts *f) {
+  product p = {.coef = coef, .n = n};
+  loom_residue_class r;
+  if (n > MOST_POWERS) return;
+  memcpy(p.powers, powers, n * sizeof *powers);
+  if (!clear_denominators(ctx, &p) || !class_of_powers(ctx, &p, &r)) return;
+  if (p.factors && loom_num_is_big(p.coef)) return;
+  if (loom_num_is_big(p.coef) && loom_num_is_int(ctx, p.coef)) f->integer = LOOM_YES;
+  bool definite = !p.factors;
+  loom_facts g = *f;
+  scale_class(&g, p.coef, r);
+  if (g.integer == LOOM_YES || definite) *f = g;
+}
+
+loom_facts loom_facts_product(loom_ctx *ctx, loom_num coef, size_t n, const loom_power *powers) {
+  loom_facts f = loom_facts_nothing();
+  int sign_of_coef = loom_num_sign(ctx, coef);
+  uint8_t sign = sign_of_coef > 0 ? LOOM_POS : LOOM_NEG, sign_below = LOOM_POS;
+  loom_range above = {loom_num_lower(ctx, coef), loom_num_upper(ctx, coef)}, below = {1, 1};
+  if (coef.den > 0) {
+    above = (loom_range){coef.num, coef.num};
+    below = (loom_range){coef.den, coef.den};
+  }
+  for (size_t i = 0; i < n; i++) {
+    int32_t e = powers[i].exponent;
+    loom_facts base = loom_facts_of(ctx, powers[i].base);
+    uint8_t power_sign = loom_sign_pow(base.sign, e);
+    loom_range r = {base.lo, base.hi};
+    if (e < 0) {
+      below = loom_range_mul(below, loom_range_pow(r, (uint32_t)0 - (uint32_t)e));
+      sign_below = loom_sign_mul(sign_below, power_sign);
+    } else {
+      above = loom_range_mul(above, e == 1 ? r : loom_range_pow(r, (uint32_t)e));
+    }
+    sign = loom_sign_mul(sign, power_sign);
+  }
+  loom_range r = below.lo == 1 && below.hi == 1 ? above : loom_range_div(above, below, sign_below);
+  f.lo = r.lo;
+  f.hi = r.hi;
+  f.sign = sign;
+  integrality(ctx, coef, n, powers, &f);
+  return loom_facts_settle(f);
+}
+
+loom_facts loom_facts_term(loom_ctx *ctx, loom_num coef, loom_expr e) {
+  const loom_cell *cell = loom_cell_of(ctx, e);
+  if (cell->kind == LOOM_MUL) return loom_facts_product(ctx, coef, cell->count, cell->u.powers);
+  if (cell->kind == LOOM_POW) return loom_facts_product(ctx, coef, 1, &cell->u.power);
+  return loom_facts_product(ctx, coef, 1, &(loom_power){e, 1});
+}

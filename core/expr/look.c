@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading expressions from outside the core: kinds, arguments, values, facts. */
+#include "expr/terms.h"
+
+#include <stdlib.h>
+
+loom_kind loom_expr_kind(const loom_ctx *ctx, loom_expr e) {
+  return loom_expr_live(ctx, e) ? loom_kind_of(ctx, e) : LOOM_NUM;
+}
+
+const char *loom_kind_name(loom_kind kind) {
+  static const char *const names[] = {
+#define LOOM_KIND_NAME(enumerator, name) name,
+      LOOM_KIND_LIST(LOOM_KIND_NAME)
+#undef LOOM_KIND_NAME
+  };
+  size_t i = (size_t)kind;
+  return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
+
+static bool has_constant(const loom_ctx *ctx, loom_expr e) {
+  return !loom_num_is_zero(loom_add_constant(ctx, e));
+}
+
+size_t loom_expr_arity(const loom_ctx *ctx, loom_expr e) {
+  if (!loom_expr_live(ctx, e)) return 0;
+  switch (loom_kind_of(ctx, e)) {
+  case LOOM_NUM:
+  case LOOM_SYM: return 0;
+  case LOOM_POW: return 2;
+  case LOOM_ADD: return loom_add_count(ctx, e) + has_constant(ctx, e);
+  default: return loom_child_count(ctx, e);
+  }
+}
+
+static loom_expr argument_of_sum(loom_ctx *ctx, loom_expr e, size_t i) {
+  if (has_constant(ctx, e) && i-- == 0) return loom_from_num(ctx, loom_add_constant(ctx, e));
+  loom_term term = loom_add_term(ctx, e, i);
+  return loom_scale(ctx, term.coef, term.id);
+}
+
+loom_expr loom_expr_arg(loom_ctx *ctx, loom_expr e, size_t i) {
+  if (!loom_usable1(ctx, e)) return LOOM_NONE;
+  if (i >= loom_expr_arity(ctx, e)) {
+    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "a %s expression has no argument %zu",
+                   loom_kind_name(loom_kind_of(ctx, e)), i);
+    return LOOM_NONE;
+  }
+  loom_power power;
+  switch (loom_kind_of(ctx, e)) {
+  case LOOM_ADD: return loom_finish(ctx, argument_of_sum(ctx, e, i));
+  case LOOM_POW:
+    power = loom_mul_power(ctx, e, 0);
+    return i == 0 ? power.base : loom_int(ctx, power.exponent);
+  case LOOM_MUL:
+    power = loom_mul_power(ctx, e, i);
+    return loom_finish(ctx, loom_build_product(ctx, LOOM_NUM_ONE, 1, &power));
+  default: return loom_child(ctx, e, i);
+  }
+}
+
+const char *loom_symbol_name(const loom_ctx *ctx, loom_expr e) {
+  if (!loom_expr_live(ctx, e) || loom_kind_of(ctx, e) != LOOM_SYM) return NULL;
+  return loom_cell_of(ctx, e)->u.symbol->name;
+}
+
+bool loom_symbol_assume(const loom_ctx *ctx, loom_expr e, loom_assume *out) {
+  if (!loom_expr_live(ctx, e) || loom_kind_of(ctx, e) != LOOM_SYM) return false;
+  *out = loom_cell_of(ctx, e)->u.symbol->assume;
+  return true;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static bool is_num(const loom_ctx *ctx, loom_expr e) {
+  return loom_expr_live(ctx, e) && loom_expr_is_num(ctx, e);
+}
+
+bool loom_as_int(const loom_ctx *ctx, loom_expr e, int64_t *value) {
+  return is_num(ctx, e) && loom_num_to_int(ctx, loom_num_of(ctx, e), value);
+}
+
+bool loom_as_ratio(const loom_ctx *ctx, loom_expr e, int64_t *num, int64_t *den) {
+  return is_num(ctx, e) && loom_num_to_ratio(ctx, loom_num_of(ctx, e), num, den);
+}
+
+bool loom_as_real(const loom_ctx *ctx, loom_expr e, double *value) {
+  return is_num(ctx, e) && loom_num_nearest(ctx, loom_num_of(ctx, e), value);
+}
+
+/* ---- whole expressions ----------------------------------------------------------------------- */
+
+static void sort_exprs(const loom_ctx *ctx, loom_expr *at, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    loom_expr e = at[i];
+    size_t j = i;
+    for (; j > 0 && loom_expr_order(ctx, at[j - 1], e) > 0; j--) at[j] = at[j - 1];
+    at[j] = e;
+  }
+}
+
+size_t loom_expr_symbols(loom_ctx *ctx, loom_expr e, loom_expr *out, size_t capacity) {
+  loom_walk walk;
+  LOOM_VEC(loom_expr) found = {0};
+  if (!loom_usable1(ctx, e) || !loom_walk_begin(ctx, &walk, false)) return 0;
+  loom_walk_root(&walk, e);
+  bool good = true;
+  for (loom_expr f; good && (f = loom_walk_next(&walk)) != LOOM_NONE;)
+    if (loom_kind_of(ctx, f) == LOOM_SYM) good = loom_vec_push(ctx, &found, f);
+  good = loom_walk_end(&walk) && good;
+  size_t n = good ? found.n : 0;
+  sort_exprs(ctx, found.at, n);
+  for (size_t i = 0; i < n && i < capacity; i++) out[i] = found.at[i];
+  loom_vec_free(ctx, &found);
+  return n;
+}
+
+size_t loom_expr_size(loom_ctx *ctx, loom_expr e) {
+  loom_walk walk;
+  if (!loom_usable1(ctx, e) || !loom_walk_begin(ctx, &walk, false)) return 0;
+  loom_walk_root(&walk, e);
+  size_t n = 0;
+  while (loom_walk_next(&walk) != LOOM_NONE) n++;
+  return loom_walk_end(&walk) ? n : 0;
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+loom_answer loom_is_integer(const loom_ctx *ctx, loom_expr e) {
+  return loom_expr_live(ctx, e) ? (loom_answer)loom_facts_of(ctx, e).integer : LOOM_UNKNOWN;
+}
+
+loom_status loom_bounds(loom_ctx *ctx, loom_expr e, loom_expr *lo, loom_expr *hi) {
+  *lo = *hi = LOOM_NONE;
+  if (!loom_usable1(ctx, e)) return LOOM_ERR_ARGUMENT;
+  if (loom_expr_is_num(ctx, e)) {
+    *lo = *hi = e;
+    return LOOM_OK;
+  }
+  loom_facts f = loom_facts_of(ctx, e);
+  if (f.lo != LOOM_MINUS_INF) *lo = loom_int(ctx, f.lo);
+  if (f.hi != LOOM_PLUS_INF) *hi = loom_int(ctx, f.hi);
+  return loom_base_failed(ctx) ? LOOM_ERR_MEMORY : LOOM_OK;
+}
+
+void loom_residue(const loom_ctx *ctx, loom_expr e, int64_t *modulus, int64_t *remainder) {
+  *modulus = 1;
+  *remainder = 0;
+  if (!loom_expr_live(ctx, e)) return;
+  loom_facts f = loom_facts_of(ctx, e);
+  if (f.integer != LOOM_YES) return;
+  *modulus = f.modulus;
+  *remainder = f.remainder;
+}
