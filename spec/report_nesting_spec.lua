@@ -92,8 +92,4 @@ describe("report LU_nesting_and_states", function()
     node.branches[1] = { node }
     assert.equal("depth", front.raised(mapping.new, { node }).kind)
   end)
-
-  for i = 1, 300 do
-    it("12: block " .. i .. " of 300", function() usable() end)
-  end
 end)

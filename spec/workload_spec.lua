@@ -184,6 +184,11 @@ describe("sizes", function()
     assert.same({ p = 4, r = 3 },
       sizes { rank_sizes = { H = 10, R = 3 }, [1] = "O[p] = I[H: 2*p + r] * F[r]" })
     assert.same({ p = 8, r = 3 }, sizes { rank_sizes = { H = 10 }, sizes = { p = 8 } })
+    assert.same({ p = 8, r = 3 },
+      sizes { rank_sizes = { H = 10, R = 3 }, [1] = "O[p] = I[H: p - r + 2] * F[r]" })
+    assert.same({ p = 5, r = 3 },
+      sizes { rank_sizes = { H = 10, R = 3 }, [1] = "O[p] = I[H: p + r + 3] * F[r]",
+        partial = "Nothing" })
     assert.same({ p = 8, r = 3 }, sizes { rank_sizes = { H = 10, P = 8, R = 3 } })
     local all = workload.new {
       bits = 8, rank_sizes = { H = 20, R = 3, G = 9 }, "O[p,q] = I[H: p + q + r] * F[r] * K[G: q]",
@@ -206,7 +211,7 @@ describe("sizes", function()
     refused(conv { rank_sizes = { H = 10, R = 3 }, sizes = { p = 9 } }, "bad_workload",
       { "H = p + r", "10", "from 0 to 10" }, 13)
     refused(conv { rank_sizes = { H = 10, R = 3 }, sizes = { p = 7 } }, "bad_workload",
-      { "H = p + r", "10", "p, r", "9" }, 13)
+      { "H = p + r", "10", "p, r", "to 8" }, 13)
     refused(conv { rank_sizes = { H = 2, R = 3 } }, "bad_workload",
       { "H = p + r", "2", "variable p" }, 13)
     refused({ bits = 8, rank_sizes = { M = 4, N = 5 }, "Z[m] = A[m] * B[N: m]" }, "bad_workload",

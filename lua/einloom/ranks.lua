@@ -137,10 +137,10 @@ local function describe(index)
   return ("%s = %s"):format(index.rank, index.text)
 end
 
-local function known_extent(form, sizes, except)
+local function full_extent(form, sizes)
   local extent = 1
   for _, v in ipairs(form.names) do
-    if v ~= except then extent = extent + math.abs(form.terms[v]) * (sizes[v] - 1) end
+    extent = extent + math.abs(form.terms[v]) * (sizes[v] - 1)
   end
   return extent
 end
@@ -168,11 +168,11 @@ local function smaller(a, b)
   return core.min(a, b)
 end
 
-local function derive_plain(list, sizes, rank_sizes, from)
+local function derive_plain(list, sizes, rank_sizes, partial, from)
   for _, t in each_access(list) do
     for _, index in ipairs(t.indices) do
       local size = rank_sizes[index.rank]
-      if size and is_plain(index) then
+      if size and is_plain(index) and not partial[t.tensor] then
         local v = index.names[1]
         if sizes[v] and value.equal(sizes[v], size) == false then
           local other = from[v] and (" (by rank %s)"):format(from[v]) or ""
@@ -187,17 +187,28 @@ local function derive_plain(list, sizes, rank_sizes, from)
   end
 end
 
+-- How far the term of `v` may reach while the index stays in 0 .. size-1.
+local function room(form, sizes, v, size)
+  local down = form.terms[v] < 0
+  local left = down and form.constant or size - 1 - form.constant
+  for _, other in ipairs(form.names) do
+    local coefficient = form.terms[other]
+    if other ~= v and (coefficient < 0) == down then
+      left = left - math.abs(coefficient) * (sizes[other] - 1)
+    end
+  end
+  return left
+end
+
 -- One round over the compound indices with a single unknown: the largest size each allows.
-local function bounds(list, sizes, rank_sizes)
+local function bounds(list, sizes, rank_sizes, partial)
   local found, any = {}, false
   for _, t in each_access(list) do
     for _, index in ipairs(t.indices) do
-      local size, form = rank_sizes[index.rank], index.affine
+      local size, form = rank_sizes[index.rank], not partial[t.tensor] and index.affine
       local v = size and form and only_unknown(form, sizes)
       if v then
-        local low = math.min(form.constant, 0)
-        local room = size - math.max(form.constant, 0) + low - known_extent(form, sizes, v)
-        local n = floor_div(room, math.abs(form.terms[v])) + 1
+        local n = floor_div(room(form, sizes, v, size), math.abs(form.terms[v])) + 1
         if type(n) == "number" and n < 1 then
           fail_at(t, index, KIND, ("rank %s of size %s leaves no room for variable %s (size %s)")
             :format(describe(index), tostring(size), v, tostring(n)), v)
@@ -248,14 +259,15 @@ end
 ---@param variables string[]
 ---@param sizes table<string, einloom.Value> completed in place
 ---@param rank_sizes table<string, einloom.Value>
+---@param partial table<string, true> tensors whose ranks say nothing about the variables
 ---@param path string where sizes are given
-function ranks.derive(list, variables, sizes, rank_sizes, path)
+function ranks.derive(list, variables, sizes, rank_sizes, partial, path)
   check_names(list, variables, sizes, rank_sizes, path)
-  derive_plain(list, sizes, rank_sizes, {})
-  local found = bounds(list, sizes, rank_sizes)
+  derive_plain(list, sizes, rank_sizes, partial, {})
+  local found = bounds(list, sizes, rank_sizes, partial)
   while found do
     for v, n in pairs(found) do sizes[v] = value.plain(n) end
-    found = bounds(list, sizes, rank_sizes)
+    found = bounds(list, sizes, rank_sizes, partial)
   end
   missing(list, sizes, path)
 end
@@ -269,7 +281,7 @@ local function range(form, sizes)
   return low, high
 end
 
--- An index must stay inside the stated size and cover it as far as its strides allow.
+-- An index must stay inside the stated size and reach its end as far as its strides allow.
 local function check_stated(t, index, sizes, size)
   local low, high = range(index.affine, sizes)
   if value.at_most(0, low) == false or value.at_most(high, size - 1) == false then
@@ -280,16 +292,15 @@ local function check_stated(t, index, sizes, size)
   for _, v in ipairs(index.affine.names) do
     stride = math.max(stride or 0, math.abs(index.affine.terms[v]))
   end
-  local extent = high - low + 1
-  if stride and value.at_most(size, extent + stride - 1) == false then
-    fail_at(t, index, KIND, ("rank %s has size %s, but its variables (%s) cover only %s")
-      :format(describe(index), tostring(size), table.concat(index.names, ", "), tostring(extent)),
+  if stride and value.at_most(size, high + stride) == false then
+    fail_at(t, index, KIND, ("rank %s has size %s, but its variables (%s) reach only to %s")
+      :format(describe(index), tostring(size), table.concat(index.names, ", "), tostring(high)),
       index.names[1])
   end
 end
 
 local function check_extent(t, index, sizes, first)
-  local extent = value.plain(known_extent(index.affine, sizes))
+  local extent = value.plain(full_extent(index.affine, sizes))
   local before = first[index.rank]
   if not before then
     first[index.rank] = { extent = extent, index = index }

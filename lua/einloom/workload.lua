@@ -309,6 +309,16 @@ local function shared_list(def)
   return list
 end
 
+local function finish_einsum(def, e)
+  local tensors = {}
+  for i, t in ipairs(e.tensors) do tensors[i] = finish_access(t) end
+  return {
+    name = e.name, is_copy = e.is_copy, n_instances = e.n_instances, tensors = tensors,
+    variables = e.variables, renames = definition.read_renames(def, e), op = e.op,
+    expression = e.expression,
+  }
+end
+
 --- Makes a workload from a definition: DESIGN's spelling or the normal form (doc/manual.md).
 ---@param def table
 ---@return einloom.Workload
@@ -320,27 +330,19 @@ function workload.new(def)
   definition.check_order(list)
   ranks.name(list)
   local sizes, rank_sizes, path = definition.read_sizes(def)
-  ranks.derive(list, variables, sizes, rank_sizes, path)
   local self = setmetatable({
     name = typed(def.name, "string", "workload.name"), rank_variables = sizes,
-    variables = variables,
-    einsums = {}, shared_tensors = shared_list(def), contexts = {}, persistent_set = {},
+    variables = variables, einsums = {}, shared_tensors = shared_list(def), contexts = {},
     n_instances = value.check(def.n_instances == nil and 1 or def.n_instances, KIND,
       "workload.n_instances", { min = 1, integer = true }),
   }, Workload)
-  for i, e in ipairs(list) do
-    local tensors = {}
-    for j, t in ipairs(e.tensors) do tensors[j] = finish_access(t) end
-    self.einsums[i] = {
-      name = e.name, is_copy = e.is_copy, n_instances = e.n_instances, tensors = tensors,
-      variables = e.variables, renames = definition.read_renames(def, e), expression = e.expression,
-        op = e.op,
-    }
-  end
+  for i, e in ipairs(list) do self.einsums[i] = finish_einsum(def, e) end
   self.usage = usage(self)
   apply_persistent(self, def)
   check_renames(self)
-  ranks.check(list, sizes, rank_sizes, partial_tensors(self, def))
+  local partial = partial_tensors(self, def)
+  ranks.derive(list, variables, sizes, rank_sizes, partial, path)
+  ranks.check(list, sizes, rank_sizes, partial)
   apply_bits(self, def)
   return self
 end
