@@ -1,0 +1,573 @@
+-- SPDX-License-Identifier: MIT
+-- What an analysis gives back: r.GLB.A.reads_to_parent, r.MM0.GLB.A... with several einsums, and
+-- r{M0 = 16} for the numbers at a point. A name that does not exist is an error, never nil.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+
+local result = {}
+
+-- ---- names --------------------------------------------------------------------------------
+
+--- The fields of a buffet as the core gives them, in the order in which they are listed.
+result.fields = {
+  "total_reads_to_parent", "total_writes_to_parent",
+  "max_per_parent_reads_to_parent", "max_per_parent_writes_to_parent",
+  "total_skipped_first_reads_to_parent", "min_per_parent_skipped_first_reads_to_parent",
+  "total_read_actions", "total_write_actions",
+  "max_per_unit_read_actions", "max_per_unit_write_actions",
+  "total_skipped_first_read_actions", "total_skipped_first_write_actions",
+  "min_per_unit_skipped_first_read_actions", "min_per_unit_skipped_first_write_actions",
+  "max_occupancy", "n_loops_above", "persistent",
+}
+
+--- Short names of fields.
+result.short_names = {
+  reads_to_parent = "total_reads_to_parent",
+  writes_to_parent = "total_writes_to_parent",
+  skipped_first_reads_to_parent = "total_skipped_first_reads_to_parent",
+  read_actions = "total_read_actions",
+  write_actions = "total_write_actions",
+  skipped_first_read_actions = "total_skipped_first_read_actions",
+  skipped_first_write_actions = "total_skipped_first_write_actions",
+  occupancy = "max_occupancy",
+}
+
+-- Net counts: what is really done, first touches that need not be done taken off.
+local net = {
+  reads = { "total_read_actions", "total_skipped_first_read_actions" },
+  writes = { "total_write_actions", "total_skipped_first_write_actions" },
+  max_per_unit_reads = { "max_per_unit_read_actions", "min_per_unit_skipped_first_read_actions" },
+  max_per_unit_writes = {
+    "max_per_unit_write_actions", "min_per_unit_skipped_first_write_actions",
+  },
+}
+
+local compute_short = {
+  ops = "total_ops", max_per_unit = "max_per_unit_ops", latency = "max_latency",
+}
+
+local function unknown(what, name, known, level)
+  local hint = errors.hint(tostring(name), known)
+  error(("%s has no '%s'%s"):format(what, tostring(name), hint), (level or 1) + 1)
+end
+
+-- ---- points -------------------------------------------------------------------------------
+
+local function at_point(value, point)
+  if not point or not core.is_expr(value) then return value end
+  local own
+  for _, symbol in ipairs(value:symbols()) do
+    local given = point[symbol:name()]
+    if given ~= nil then
+      own = own or {}
+      own[symbol:name()] = given
+    end
+  end
+  return own and value(own) or value
+end
+
+local function nodes_at(nodes, point)
+  if not point then return nodes end
+  local out = {}
+  for i, node in ipairs(nodes) do
+    local copy = {}
+    for key, value in pairs(node) do copy[key] = at_point(value, point) end
+    out[i] = copy
+  end
+  return out
+end
+
+-- ---- buffets ------------------------------------------------------------------------------
+
+-- What the last field read from a buffet was, for `loom.explain(r.GLB.A.reads_to_parent)`.
+local origin = setmetatable({}, { __mode = "k" })
+
+--- The buffet and field that an expression was last read from, or nil.
+---@param e any
+---@return einloom.Buffet? buffet
+---@return string? field
+function result.origin(e)
+  local entry = origin[e]
+  if entry then return entry.buffet, entry.field end
+end
+
+---@class einloom.Buffet
+---@field tensor string
+---@field level string
+local Buffet = { __name = "einloom.buffet" }
+
+local buffet_data = setmetatable({}, { __mode = "k" })
+
+local function buffet_names()
+  local names = { "tensor", "level", "einsum", "tile", "values" }
+  for _, field in ipairs(result.fields) do names[#names + 1] = field end
+  for _, names_of in ipairs { result.short_names, net } do
+    for name in pairs(names_of) do names[#names + 1] = name end
+  end
+  return names
+end
+
+local function find_reservation(nest, level)
+  for i, node in ipairs(nest) do
+    if node.kind == "reservation" and node.component == level then return i end
+  end
+  return nil
+end
+
+local function position_in_nest(data)
+  local nest = data.einsum:nest(data.record.tensor)
+  local at = find_reservation(nest, data.record.level)
+  if at then return nest, at end
+  return nest, #nest
+end
+
+-- Extents of the tile at the buffet's reservation, by the tensor's variables.
+local function tile_of(data)
+  local nest, at = position_in_nest(data)
+  local extents = {}
+  for _, variable in ipairs(data.einsum:variables_of(data.record.tensor)) do
+    extents[variable] = data.einsum:size(variable)
+  end
+  for i = 1, at do
+    local node = nest[i]
+    if node.variable and extents[node.variable] then extents[node.variable] = node.tile end
+  end
+  return extents
+end
+
+local function buffet_field(data, name)
+  if name == "tensor" or name == "level" then return data.record[name] end
+  if name == "einsum" then return data.einsum.name end
+  if name == "tile" then return tile_of(data) end
+  if name == "values" then return data.einsum:values_in(data.record.tensor, tile_of(data)) end
+  local point = data.point
+  if net[name] then
+    local all, skipped = data.record[net[name][1]], data.record[net[name][2]]
+    return at_point(all - skipped, point)
+  end
+  return at_point(data.record[result.short_names[name] or name], point)
+end
+
+function Buffet:__index(name)
+  local data = buffet_data[self]
+  local value = buffet_field(data, name)
+  if value == nil then
+    local what = ("buffet %s of %s"):format(data.record.tensor, data.record.level)
+    unknown(what, name, buffet_names(), 2)
+  end
+  if core.is_expr(value) then
+    origin[value] = { buffet = self, field = result.short_names[name] or name }
+  end
+  return value
+end
+
+local function read_only() error("a result cannot be changed", 2) end
+
+Buffet.__newindex = read_only
+
+function Buffet:__pairs()
+  local i = 0
+  return function()
+    i = i + 1
+    local field = result.fields[i]
+    if field then return field, self[field] end
+  end, self, nil
+end
+
+function Buffet:__tostring()
+  local lines = { ("%s in %s"):format(self.tensor, self.level) }
+  for _, field in ipairs(result.fields) do
+    local value = self[field]
+    if value ~= false and tostring(value) ~= "0" then
+      lines[#lines + 1] = ("  %-44s %s"):format(field, value)
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+local function new_buffet(einsum, record, point)
+  local buffet = setmetatable({}, Buffet)
+  buffet_data[buffet] = { einsum = einsum, record = record, point = point }
+  return buffet
+end
+
+--- Whether a value is a buffet of a result.
+---@return boolean
+function result.is_buffet(value) return getmetatable(value) == Buffet end
+
+--- The einsum object of a buffet.
+function result.einsum_of(buffet) return buffet_data[buffet].einsum end
+
+-- ---- plain records ------------------------------------------------------------------------
+
+-- A read-only record whose unknown names are errors.
+local function record(what, fields, short, text)
+  local names = errors.keys(fields)
+  for name in pairs(short or {}) do names[#names + 1] = name end
+  return setmetatable({}, {
+    __index = function(_, name)
+      local value = fields[short and short[name] or name]
+      if value == nil then unknown(what, name, names, 2) end
+      return value
+    end,
+    __newindex = read_only,
+    __pairs = function() return next, fields, nil end,
+    __len = function() return #fields end,
+    __tostring = text,
+  })
+end
+
+local function fields_text(fields)
+  return function()
+    local lines = {}
+    for _, name in ipairs(errors.keys(fields)) do
+      lines[#lines + 1] = ("%s %s"):format(name, tostring(fields[name]))
+    end
+    return table.concat(lines, "\n")
+  end
+end
+
+local function compute_of(raw, name, point)
+  local fields = {}
+  for key, value in pairs(raw:compute(name)) do fields[key] = at_point(value, point) end
+  return record("compute", fields, compute_short, fields_text(fields))
+end
+
+-- used instances as fanout.PE.x and as a list of {component, dim, used}
+local function fanout_of(raw, name, point)
+  local fields, by_component = {}, {}
+  for i, row in ipairs(raw:fanout(name)) do
+    local used = at_point(row.used, point)
+    fields[i] = { component = row.component, dim = row.dim, used = used }
+    by_component[row.component] = by_component[row.component] or {}
+    by_component[row.component][row.dim] = used
+  end
+  for component, dims in pairs(by_component) do
+    fields[component] = record("fanout of " .. component, dims, nil, fields_text(dims))
+  end
+  return record("fanout", fields, nil, function()
+    local lines = {}
+    for i, row in ipairs(fields) do
+      lines[i] = ("%s.%s %s"):format(row.component, row.dim, tostring(row.used))
+    end
+    return #lines > 0 and table.concat(lines, "\n") or "no spatial loops"
+  end)
+end
+
+-- ---- einsums ------------------------------------------------------------------------------
+
+---@class einloom.EinsumResult
+local Einsum = { __name = "einloom.einsum_result" }
+local einsum_methods = {}
+
+local einsum_data = setmetatable({}, { __mode = "k" })
+
+local function definition(data)
+  for _, einsum in ipairs(data.owner.workload.einsums) do
+    if einsum.name == data.name then return einsum end
+  end
+end
+
+local function access_of(data, tensor)
+  for _, access in ipairs(definition(data).tensors) do
+    if access.tensor == tensor then return access end
+  end
+end
+
+--- The path of the einsum with its reservations: a list of nodes, outermost first.
+function einsum_methods:path()
+  local data = einsum_data[self]
+  return nodes_at(data.owner.raw:path(data.name), data.owner.point)
+end
+
+--- The nest used for one tensor.
+function einsum_methods:nest(tensor)
+  local data = einsum_data[self]
+  if not access_of(data, tensor) then
+    unknown("einsum " .. data.name, tensor, self:tensors(), 2)
+  end
+  return nodes_at(data.owner.raw:nest(data.name, tensor), data.owner.point)
+end
+
+function einsum_methods:tensors()
+  local data = einsum_data[self]
+  return data.owner.raw:tensors(data.name)
+end
+
+--- Rank variables of a tensor, by first mention.
+function einsum_methods:variables_of(tensor)
+  local access = access_of(einsum_data[self], tensor)
+  local names, seen = {}, {}
+  for _, form in ipairs(access.affine) do
+    for _, term in ipairs(form.terms) do
+      if not seen[term[1]] then
+        seen[term[1]] = true
+        names[#names + 1] = term[1]
+      end
+    end
+  end
+  return names
+end
+
+--- Whether a tensor is written by the einsum.
+function einsum_methods:is_output(tensor)
+  return access_of(einsum_data[self], tensor).output == true
+end
+
+function einsum_methods:size(variable)
+  local owner = einsum_data[self].owner
+  return at_point(core.number(owner.workload.rank_variables[variable]), owner.point)
+end
+
+--- Values in the bounding box of a tile of a tensor.
+function einsum_methods:values_in(tensor, extents)
+  local access = access_of(einsum_data[self], tensor)
+  local factors = {}
+  for i, form in ipairs(access.affine) do
+    local terms = { core.int(form.constant + 1) }
+    for j, term in ipairs(form.terms) do
+      terms[j + 1] = term[2] * (core.number(extents[term[1]]) - 1)
+    end
+    factors[i] = core.sum(terms)
+  end
+  return core.product(factors)
+end
+
+--- The definition of the einsum in the workload.
+function einsum_methods:definition() return definition(einsum_data[self]) end
+
+local function level_text(tensors)
+  return function()
+    local lines = {}
+    for _, tensor in ipairs(errors.keys(tensors)) do lines[#lines + 1] = tostring(tensors[tensor]) end
+    return table.concat(lines, "\n")
+  end
+end
+
+local function make_levels(self, data)
+  local levels, order, list, by_level = {}, {}, {}, {}
+  for i, row in ipairs(data.owner.raw:buffets(data.name)) do
+    list[i] = new_buffet(self, row, data.owner.point)
+    by_level[row.level] = by_level[row.level] or {}
+    by_level[row.level][row.tensor] = list[i]
+  end
+  for _, component in ipairs(data.owner.arch.nodes) do
+    local tensors = by_level[component.name]
+    if tensors then
+      order[#order + 1] = component.name
+      levels[component.name] =
+        record("level " .. component.name, tensors, nil, level_text(tensors))
+    end
+  end
+  data.levels, data.order, data.buffets = levels, order, list
+end
+
+local function levels_of(self)
+  local data = einsum_data[self]
+  if not data.levels then make_levels(self, data) end
+  return data
+end
+
+local einsum_fields = {
+  name = function(_, data) return data.name end,
+  buffets = function(self) return levels_of(self).buffets end,
+  levels = function(self) return levels_of(self).levels end,
+  compute = function(_, data) return compute_of(data.owner.raw, data.name, data.owner.point) end,
+  fanout = function(_, data) return fanout_of(data.owner.raw, data.name, data.owner.point) end,
+  temporal_steps = function(_, data)
+    return at_point(data.owner.raw:temporal_steps(data.name), data.owner.point)
+  end,
+  symbols = function(_, data) return data.owner.raw:symbols(data.name) end,
+  first_latency = function(_, data) return data.owner.raw:first_latency(data.name) end,
+}
+
+local function einsum_names(self)
+  local names = errors.keys(einsum_fields)
+  for name in pairs(einsum_methods) do names[#names + 1] = name end
+  for level in pairs(levels_of(self).levels) do names[#names + 1] = level end
+  return names
+end
+
+local function einsum_value(self, name)
+  local field = einsum_fields[name]
+  if field then return field(self, einsum_data[self]) end
+  return einsum_methods[name] or levels_of(self).levels[name]
+end
+
+function Einsum:__index(name)
+  local value = einsum_value(self, name)
+  if value == nil then unknown("einsum " .. einsum_data[self].name, name, einsum_names(self), 2) end
+  return value
+end
+
+Einsum.__newindex = read_only
+
+--- Levels, outermost first.
+function Einsum:__pairs()
+  local data, i = levels_of(self), 0
+  return function()
+    i = i + 1
+    local level = data.order[i]
+    if level then return level, data.levels[level] end
+  end, self, nil
+end
+
+function Einsum:__tostring() return require "einloom.show.nest".einsum(self) end
+
+-- ---- the result ---------------------------------------------------------------------------
+
+---@class einloom.Result
+local Result = { __name = "einloom.result" }
+
+local result_data = setmetatable({}, { __mode = "k" })
+
+local function new_einsums(owner)
+  local list = {}
+  for i, name in ipairs(owner.raw:einsums()) do
+    local einsum = setmetatable({}, Einsum)
+    einsum_data[einsum] = { owner = owner, name = name }
+    list[i], list[name] = einsum, einsum
+  end
+  return list
+end
+
+local function make(data)
+  local r = setmetatable({}, Result)
+  data.einsums = new_einsums(data)
+  data.base = data.base or r
+  result_data[r] = data
+  return r
+end
+
+--- A result object around what the core computed.
+---@param raw userdata
+---@param workload table
+---@param arch table
+---@param mapping table
+---@return einloom.Result
+function result.new(raw, workload, arch, mapping)
+  return make { raw = raw, workload = workload, arch = arch, mapping = mapping }
+end
+
+--- The point that an einsum of a result stands at, or nil, and the einsum with its formulas.
+---@param einsum einloom.EinsumResult
+---@return table? point
+---@return einloom.EinsumResult formulas
+function result.formulas(einsum)
+  local data = einsum_data[einsum]
+  return data.owner.point, result_data[data.owner.base].einsums[data.name]
+end
+
+--- Whether a value is a result.
+---@return boolean
+function result.is(value) return getmetatable(value) == Result end
+
+-- Every symbol that occurs in the result, by name.
+local function known_symbols(data)
+  if data.symbols then return data.symbols end
+  local found = {}
+  local function add(value)
+    if core.is_expr(value) then
+      for _, symbol in ipairs(value:symbols()) do found[symbol:name()] = symbol end
+    end
+  end
+  for _, name in ipairs(data.raw:einsums()) do
+    for _, symbol in ipairs(data.raw:symbols(name)) do add(symbol) end
+    for _, buffet in ipairs(data.raw:buffets(name)) do
+      for _, value in pairs(buffet) do add(value) end
+    end
+    for _, node in ipairs(data.raw:path(name)) do add(node.tile) add(node.trips) end
+  end
+  data.symbols = found
+  return found
+end
+
+local function symbol_list(data)
+  local list = {}
+  for _, name in ipairs(errors.keys(known_symbols(data))) do
+    list[#list + 1] = data.symbols[name]
+  end
+  return list
+end
+
+local result_fields = {
+  einsums = function(data) return data.einsums end,
+  workload = function(data) return data.workload end,
+  arch = function(data) return data.arch end,
+  mapping = function(data) return data.mapping end,
+  point = function(data) return data.point or {} end,
+  raw = function(data) return data.raw end,
+  symbols = symbol_list,
+}
+
+local function result_names(data)
+  local names = errors.keys(result_fields)
+  for i, einsum in ipairs(data.einsums) do
+    names[#names + 1] = einsum.name
+    if i == 1 and #data.einsums == 1 then
+      for _, name in ipairs(einsum_names(einsum)) do names[#names + 1] = name end
+    end
+  end
+  return names
+end
+
+local function result_value(data, name)
+  local field = result_fields[name]
+  if field then return field(data) end
+  if data.einsums[name] then return data.einsums[name] end
+  local only = #data.einsums == 1 and data.einsums[1]
+  if not only then return nil end
+  local method = einsum_methods[name]
+  if method then return function(_, ...) return method(only, ...) end end
+  return einsum_value(only, name)
+end
+
+function Result:__index(name)
+  local data = result_data[self]
+  local value = result_value(data, name)
+  if value == nil then
+    local what = "the result"
+    if #data.einsums > 1 then what = ("the result of %d einsums"):format(#data.einsums) end
+    unknown(what, name, result_names(data), 2)
+  end
+  return value
+end
+
+Result.__newindex = read_only
+
+--- Einsums in order.
+function Result:__pairs()
+  local data, i = result_data[self], 0
+  return function()
+    i = i + 1
+    local einsum = data.einsums[i]
+    if einsum then return einsum.name, einsum end
+  end, self, nil
+end
+
+local function check_point(data, point)
+  local known = known_symbols(data)
+  local merged = {}
+  for name, value in pairs(data.point or {}) do merged[name] = value end
+  for name, value in pairs(point) do
+    if core.is_expr(name) then name = name:name() end
+    if not known[name] then unknown("the result", name, errors.keys(known), 3) end
+    merged[name] = value
+  end
+  return merged
+end
+
+--- The result at a point: values (or other formulas) for some symbols, by name.
+function Result:__call(point)
+  local data = result_data[self]
+  if type(point) ~= "table" then error("a table of symbols and values was expected", 2) end
+  return make {
+    raw = data.raw, workload = data.workload, arch = data.arch, mapping = data.mapping,
+    base = data.base, point = check_point(data, point),
+  }
+end
+
+function Result:__tostring() return require "einloom.show.nest".result(self) end
+
+return result

@@ -1,0 +1,265 @@
+-- SPDX-License-Identifier: MIT
+-- The annotated loop nest: the path of each einsum as in the mapping text and, where a tile is
+-- reserved, its extents, its occupancy and its reads and writes, as formulas and at a point.
+
+local layout = require "einloom.show.layout"
+local result = require "einloom.result"
+
+local nest = {}
+
+local label_width = 8
+
+local function is_loop(node) return node.kind == "temporal" or node.kind == "spatial" end
+
+--- A loop as in the mapping text.
+---@param node table
+---@return string
+function nest.loop_text(node)
+  local word = node.kind == "spatial" and "par" or "for"
+  local parts = { word, node.variable, "tile", tostring(node.tile) }
+  if node.first then parts[#parts + 1] = "first " .. tostring(node.first) end
+  if node.kind == "spatial" then
+    parts[#parts + 1] = ("on %s.%s"):format(node.component, node.dim)
+  end
+  return table.concat(parts, " ")
+end
+
+-- ---- sections: what stands between two loops -----------------------------------------------
+
+-- Holders of one component in a row, and the reservations that follow in the section.
+local function new_section() return { groups = {}, by_component = {}, late = {} } end
+
+local function add_holder(section, node)
+  local last = section.groups[#section.groups]
+  if not last or last.component ~= node.component or last.kind ~= node.kind then
+    last = { component = node.component, kind = node.kind, custom = node.custom, tensors = {} }
+    section.groups[#section.groups + 1] = last
+  end
+  last.tensors[#last.tensors + 1] = node
+  section.by_component[node.component .. "\0" .. node.tensor] = node
+end
+
+local function add_reservation(section, node)
+  local holder = section.by_component[node.component .. "\0" .. node.tensor]
+  if holder then
+    holder.reserved = true
+  else
+    section.late[#section.late + 1] = node
+  end
+end
+
+-- ---- blocks: one reserved tile ---------------------------------------------------------------
+
+local function count(value, unit) return ("%s %s"):format(layout.value(value), unit) end
+
+local function tile_text(einsum, buffet)
+  return layout.assignments(einsum:variables_of(buffet.tensor), buffet.tile)
+end
+
+local function holds_text(buffet)
+  return ("%s, %s"):format(count(buffet.occupancy, "bits"), count(buffet.values, "values"))
+end
+
+local function is_zero(value) return tostring(value) == "0" end
+
+-- The rows of a buffet: label and a function from the buffet to its text.
+local function rows_of(einsum, buffet)
+  local rows = {
+    { "tile", function(e, b) return tile_text(e, b) end },
+    { "holds", function(_, b) return holds_text(b) end },
+  }
+  local function add(label, field, unit)
+    if not is_zero(buffet[field]) then
+      rows[#rows + 1] = { label, function(_, b) return count(b[field], unit) end }
+    end
+  end
+  if buffet.persistent then rows[#rows + 1] = { "stays", function() return "persistent" end } end
+  local parent = nest.parent_of(einsum, buffet)
+  if parent then
+    add("from " .. parent, "reads_to_parent", "values")
+    add("to " .. parent, "writes_to_parent", "values")
+  end
+  rows[#rows + 1] = { "reads", function(_, b) return count(b.reads, "actions") end }
+  rows[#rows + 1] = { "writes", function(_, b) return count(b.writes, "actions") end }
+  return rows
+end
+
+--- The component that holds a tensor next further out, or nil for the outermost.
+---@param einsum einloom.EinsumResult
+---@param buffet einloom.Buffet
+---@return string?
+function nest.parent_of(einsum, buffet)
+  local parent
+  for _, node in ipairs(einsum:path()) do
+    local holds = node.tensor == buffet.tensor and node.kind ~= "reservation"
+    if holds and node.component == buffet.level then return parent end
+    if holds then parent = node.component end
+  end
+  return parent
+end
+
+local function block(view, margin, tensor, level)
+  local buffet = view.einsum.levels[level][tensor]
+  local there = view.there and view.there.levels[level][tensor]
+  for i, row in ipairs(rows_of(view.einsum, buffet)) do
+    local formula = row[2](view.einsum, buffet)
+    local number = there and row[2](view.there, there)
+    local name = i == 1 and tensor or ""
+    local text = ("%s| %-" .. view.name_width .. "s %s"):format(margin, name, row[1])
+    local right = number and number ~= formula and "= " .. number or nil
+    layout.row(view.out, text, formula, right, view.column, view.second)
+  end
+end
+
+local function group_line(group)
+  local names = {}
+  for i, node in ipairs(group.tensors) do names[i] = node.tensor end
+  local word = group.kind == "toll" and "toll " or group.custom and group.custom .. " " or ""
+  return ("%s%s: %s"):format(word, group.component, table.concat(names, " "))
+end
+
+local function print_section(view, section, margin)
+  for _, node in ipairs(section.late) do block(view, margin, node.tensor, node.component) end
+  for _, group in ipairs(section.groups) do
+    view.out[#view.out + 1] = margin .. group_line(group)
+    for _, node in ipairs(group.tensors) do
+      if node.reserved then
+        block(view, margin, node.tensor, node.component)
+      else
+        view.out[#view.out + 1] = ("%s| %s is reserved further in"):format(margin, node.tensor)
+      end
+    end
+  end
+end
+
+-- ---- the nest ------------------------------------------------------------------------------
+
+local function loop_line(view, node, node_there, margin)
+  local unit = node.kind == "spatial" and "units" or "trips"
+  local trips = count(node.trips, unit)
+  if node.fused then trips = trips .. ", fused" end
+  local number = node_there and count(node_there.trips, unit)
+  local right = number and number ~= count(node.trips, unit) and "= " .. number or nil
+  layout.row(view.out, margin .. nest.loop_text(node), trips, right, view.column, view.second)
+end
+
+local function print_path(view)
+  local section, depth = new_section(), 0
+  local path, there = view.einsum:path(), view.there and view.there:path()
+  for i, node in ipairs(path) do
+    local margin = ("  "):rep(depth)
+    if is_loop(node) then
+      print_section(view, section, margin)
+      section = new_section()
+      loop_line(view, node, there and there[i], margin)
+      depth = depth + 1
+    elseif node.kind == "reservation" then
+      add_reservation(section, node)
+    elseif node.kind == "compute" then
+      print_section(view, section, margin)
+      nest.compute_lines(view, node, margin)
+    else
+      add_holder(section, node)
+    end
+  end
+end
+
+--- The compute line with operations and steps.
+function nest.compute_lines(view, node, margin)
+  view.out[#view.out + 1] = ("%s%s"):format(margin, node.component)
+  local here, there = view.einsum.compute, view.there and view.there.compute
+  local units = { ops = "operations", max_per_unit = "operations", latency = "steps" }
+  for _, row in ipairs { { "does", "ops" }, { "per unit", "max_per_unit" }, { "takes", "latency" } } do
+    local unit = units[row[2]]
+    local formula = count(here[row[2]], unit)
+    local number = there and count(there[row[2]], unit)
+    local right = number and number ~= formula and "= " .. number or nil
+    layout.row(view.out, ("%s| %s"):format(margin, row[1]), formula, right, view.column, view.second)
+  end
+end
+
+local function access_text(access)
+  local parts = {}
+  for i, pair in ipairs(access.projection) do
+    local same = pair[2]:match "^[%a_][%w_]*$" and pair[2]:upper() == pair[1]
+    parts[i] = same and pair[2] or ("%s: %s"):format(pair[1], pair[2])
+  end
+  return ("%s[%s]"):format(access.tensor, table.concat(parts, ", "))
+end
+
+local function einsum_text(definition)
+  local left, right = {}, {}
+  for _, access in ipairs(definition.tensors) do
+    local side = access.output and left or right
+    side[#side + 1] = access_text(access)
+  end
+  local sign = definition.is_copy and "copy " or ""
+  return ("%s: %s = %s%s"):format(definition.name, table.concat(left, ", "), sign,
+    table.concat(right, " * "))
+end
+
+local function sizes_text(einsum, definition)
+  local names, values = {}, {}
+  for i, variable in ipairs(definition.variables) do
+    names[i], values[variable] = variable, einsum:size(variable)
+  end
+  return layout.assignments(names, values)
+end
+
+local function point_text(point)
+  local names = {}
+  for name in pairs(point) do names[#names + 1] = name end
+  table.sort(names)
+  return layout.assignments(names, point)
+end
+
+local function header(view, definition, point)
+  local out = view.out
+  for i, part in ipairs(layout.wrap(einsum_text(definition), layout.width - 4)) do
+    out[#out + 1] = (i > 1 and "    " or "") .. part
+  end
+  local facts = sizes_text(view.einsum, definition)
+  if point and next(point) then facts = facts .. "; at " .. point_text(point) end
+  for _, part in ipairs(layout.wrap(facts, layout.width - 2)) do out[#out + 1] = "  " .. part end
+end
+
+-- Where the columns begin: after the longest label at the deepest place it stands at.
+local function measure(view)
+  local widest, depth = 1, 0
+  for _, node in ipairs(view.einsum:path()) do
+    if node.tensor then widest = math.max(widest, #node.tensor) end
+    if is_loop(node) then
+      view.column = math.max(view.column, 2 * depth + #nest.loop_text(node) + 2)
+      depth = depth + 1
+    elseif node.component then
+      local label = math.max(label_width, #node.component + 5)
+      view.column = math.max(view.column, 2 * depth + 2 + widest + 1 + label + 2)
+    end
+  end
+  view.name_width = widest
+  view.column = math.min(view.column, 44)
+  view.second = math.max(view.column + 26, 72)
+end
+
+--- The annotated nest of one einsum of a result; at a point, formulas and numbers.
+---@param einsum einloom.EinsumResult
+---@return string
+function nest.einsum(einsum)
+  local point, formulas = result.formulas(einsum)
+  local view = { out = {}, einsum = formulas, there = point and einsum or nil, column = 0 }
+  measure(view)
+  header(view, formulas:definition(), point)
+  print_path(view)
+  return table.concat(view.out, "\n")
+end
+
+--- The annotated nests of all einsums.
+---@param r einloom.Result
+---@return string
+function nest.result(r)
+  local parts = {}
+  for _, einsum in ipairs(r.einsums) do parts[#parts + 1] = nest.einsum(einsum) end
+  return table.concat(parts, "\n\n")
+end
+
+return nest

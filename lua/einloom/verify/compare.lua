@@ -1,0 +1,364 @@
+-- SPDX-License-Identifier: MIT
+-- The one strict comparison behind `einloom verify`: expected JSON against a computed tree of the
+-- same shape. Both sides count; what the shape does not name is a difference.
+
+local core = require "einloom.core"
+
+local compare = {}
+
+local null = core.json.null
+
+local function sorted_keys(...)
+  local seen, keys = {}, {}
+  for _, t in ipairs { ... } do
+    for key in pairs(t) do
+      if not seen[key] then
+        seen[key] = true
+        keys[#keys + 1] = key
+      end
+    end
+  end
+  table.sort(keys, function(a, b) return tostring(a) < tostring(b) end)
+  return keys
+end
+
+--- Shapes: "number", "integer", "text", "boolean" for leaves, and the tables made by the
+--- constructors below. A shape describes the expected side and the computed side alike; numbers of
+--- the computed side are expressions.
+
+--- A table with exactly these keys.
+---@param fields table<string, any> shape by key
+function compare.object(fields)
+  return { kind = "object", fields = fields, order = sorted_keys(fields) }
+end
+
+--- A table with free keys and one shape of value; an absent number is 0.
+function compare.map(of) return { kind = "map", of = of } end
+
+--- A list of records found by the values of `key`, with further `fields`.
+---@param key string[]
+---@param fields table<string, any>
+function compare.records(key, fields)
+  return { kind = "records", key = key, fields = fields, order = sorted_keys(fields) }
+end
+
+--- A list in its order.
+function compare.list(of) return { kind = "list", of = of } end
+
+--- A list of strings whose order has no meaning.
+function compare.set() return { kind = "set" } end
+
+--- A loop nest as strings: loops and compute in order, what stands between two of them in any.
+function compare.nest() return { kind = "nest" } end
+
+--- Something that is not compared; any value will do.
+function compare.anything() return { kind = "anything" } end
+
+---@class einloom.comparison
+---@field tolerance number relative, for numbers written with a fraction
+---@field samples table[] the points at which formulas are compared
+---@field differ fun(path: string, expected: string, got: string)
+---@field disputed? fun(path: string, keys: table): boolean
+
+local function show(value)
+  if value == nil then return "nothing" end
+  if value == null then return "null" end
+  if type(value) ~= "table" then return tostring(value) end
+  return core.json.encode(value, { sort_keys = true })
+end
+
+local function show_number(run, got)
+  if got == nil then return "0" end
+  if not core.is_expr(got) or got:is_number() or #run.samples == 0 then return tostring(got) end
+  local values = {}
+  for i = 1, #run.samples do values[i] = tostring((compare.value_at(got, run.samples[i]))) end
+  return ("%s = %s"):format(got, table.concat(values, ", "))
+end
+
+--- The value of an expression at a point; symbols that the point does not name stay.
+---@param e userdata
+---@param point table<string, any>
+function compare.value_at(e, point)
+  local own
+  for _, symbol in ipairs(e:symbols()) do
+    local name = symbol:name()
+    if point[name] ~= nil then
+      own = own or {}
+      own[name] = point[name]
+    end
+  end
+  if not own then return e end
+  return e(own)
+end
+
+local function real_equal(expected, got, tolerance)
+  if expected == got then return true end
+  if expected ~= expected or got ~= got then return false end
+  local largest = math.max(math.abs(expected), math.abs(got))
+  return largest < math.huge and math.abs(expected - got) <= tolerance * largest
+end
+
+local function scalar_equal(expected, got, tolerance)
+  if got == math.huge then return expected == "inf" or expected == math.huge end
+  if not core.is_expr(got) then got = core.number(got) end
+  if not got:is_number() then return false end
+  if math.type(expected) == "float" then
+    local real = got:tonumber()
+    return real ~= nil and real_equal(expected, real, tolerance)
+  end
+  if expected == "inf" then return false end
+  local ok, exact = pcall(core.number, expected)
+  return ok and exact == got
+end
+
+local function formula_differs(run, expected, got)
+  for key in pairs(expected) do
+    if key ~= "formula" and key ~= "values" then return "no key " .. show(key) end
+  end
+  local values = expected.values
+  if type(values) ~= "table" or #values ~= #run.samples or #values == 0 then
+    return "one value per sample"
+  end
+  for i, sample in ipairs(run.samples) do
+    local ok, value = pcall(compare.value_at, got, sample)
+    if not ok or not scalar_equal(values[i], value, run.tolerance) then
+      return ("%s at %s"):format(show(values[i]), show(sample))
+    end
+  end
+  return nil
+end
+
+local leaf = {}
+
+function leaf.number(run, path, expected, got)
+  if expected == nil then expected = 0 end
+  if got == nil then got = core.int(0) end
+  local problem
+  if type(expected) == "table" and expected ~= null then
+    problem = formula_differs(run, expected, core.is_expr(got) and got or core.number(got))
+  elseif type(expected) ~= "number" and type(expected) ~= "string" then
+    problem = "a number, not " .. show(expected)
+  elseif not scalar_equal(expected, got, run.tolerance) then
+    problem = show(expected)
+  end
+  if problem then run.differ(path, problem, show_number(run, got)) end
+end
+
+function leaf.integer(run, path, expected, got)
+  if expected == nil then expected = 0 end
+  if got == nil then got = 0 end
+  if math.type(expected) ~= "integer" or expected ~= got then
+    run.differ(path, show(expected), show(got))
+  end
+end
+
+function leaf.text(run, path, expected, got)
+  if expected ~= got then run.differ(path, show(expected), show(got)) end
+end
+
+function leaf.boolean(run, path, expected, got)
+  if expected == nil then expected = false end
+  if (got == true) ~= expected then run.differ(path, show(expected), tostring(got == true)) end
+end
+
+local check, check_children
+
+local function child(path, key)
+  local text = path.text == "" and key or path.text .. "." .. key
+  return { text = text, keys = path.keys, bare = path.bare .. "." .. key }
+end
+
+local function is_leaf(shape) return type(shape) == "string" end
+
+local function both_tables(run, path, expected, got)
+  if type(expected) == "table" and expected ~= null and type(got) == "table" then return true end
+  if expected ~= nil or got ~= nil then
+    local shown = type(got) == "table" and "a table" or show(got)
+    run.differ(path.text, type(expected) == "table" and "a table" or show(expected), shown)
+  end
+  return false
+end
+
+local composite = {}
+
+function composite.object(run, shape, path, expected, got)
+  if not both_tables(run, path, expected, got) then return end
+  for _, key in ipairs(sorted_keys(expected, got)) do
+    if shape.fields[key] == nil then
+      local side = expected[key] ~= nil and "no such key" or "nothing"
+      run.differ(child(path, tostring(key)).text, side, show(expected[key] or "a value"))
+    end
+  end
+  check_children(run, shape, path, expected, got)
+end
+
+function composite.map(run, shape, path, expected, got)
+  if not both_tables(run, path, expected, got) then return end
+  for _, key in ipairs(sorted_keys(expected, got)) do
+    check(run, shape.of, child(path, tostring(key)), expected[key], got[key])
+  end
+end
+
+local function record_key(record, key)
+  local values = {}
+  for i, name in ipairs(key) do
+    local value = record[name]
+    values[i] = (value == nil or value == null) and "-" or tostring(value)
+  end
+  return table.concat(values, ",")
+end
+
+local function index_records(run, path, list, key, side)
+  local index = {}
+  for _, record in ipairs(list) do
+    local id = type(record) == "table" and record_key(record, key) or nil
+    if id == nil then
+      run.differ(path.text, "records", "a list with " .. show(record))
+    elseif index[id] then
+      run.differ(("%s[%s]"):format(path.text, id), "one record", "two " .. side)
+    else
+      index[id] = record
+    end
+  end
+  return index
+end
+
+local function check_record(run, shape, path, expected, got)
+  local known = {}
+  for _, name in ipairs(shape.key) do known[name] = true end
+  for _, field in ipairs(sorted_keys(expected)) do
+    if not known[field] and shape.fields[field] == nil then
+      run.differ(path.text .. "." .. tostring(field), "no such key", show(expected[field]))
+    end
+  end
+  check_children(run, shape, path, expected, got)
+end
+
+function composite.records(run, shape, path, expected, got)
+  if not both_tables(run, path, expected, got) then return end
+  local ours = index_records(run, path, got, shape.key, "computed")
+  local theirs = index_records(run, path, expected, shape.key, "expected")
+  for _, id in ipairs(sorted_keys(theirs, ours)) do
+    local keys = setmetatable({}, { __index = path.keys })
+    for _, name in ipairs(shape.key) do keys[name] = (theirs[id] or ours[id])[name] end
+    local text = ("%s[%s]"):format(path.text, id)
+    local here = { text = text, keys = keys, bare = path.bare }
+    if not theirs[id] then
+      if not (run.disputed and run.disputed(path.bare, keys)) then
+        run.differ(text, "no record", "a record")
+      end
+    elseif not ours[id] then
+      if not (run.disputed and run.disputed(path.bare, keys)) then
+        run.differ(text, "a record", "no record")
+      end
+    else
+      check_record(run, shape, here, theirs[id], ours[id])
+    end
+  end
+end
+
+function composite.list(run, shape, path, expected, got)
+  if not both_tables(run, path, expected, got) then return end
+  if #expected ~= #got then
+    run.differ(path.text, #expected .. " entries", #got .. " entries")
+    return
+  end
+  for i = 1, #expected do
+    local here = { text = ("%s[%d]"):format(path.text, i), keys = path.keys, bare = path.bare }
+    check(run, shape.of, here, expected[i], got[i])
+  end
+end
+
+local function sorted_copy(list)
+  local copy = {}
+  for i, value in ipairs(list) do copy[i] = show(value) end
+  table.sort(copy)
+  return table.concat(copy, " ")
+end
+
+function composite.set(run, _, path, expected, got)
+  if not both_tables(run, path, expected, got) then return end
+  local theirs, ours = sorted_copy(expected), sorted_copy(got)
+  if theirs ~= ours then run.differ(path.text, "{" .. theirs .. "}", "{" .. ours .. "}") end
+end
+
+local function nest_parts(nest)
+  local parts, between = {}, {}
+  local function close()
+    table.sort(between)
+    for _, line in ipairs(between) do parts[#parts + 1] = line end
+    between = {}
+  end
+  for _, line in ipairs(nest) do
+    line = tostring(line)
+    local word = line:match "^%a+"
+    if word == "temporal" or word == "spatial" or word == "compute" then
+      close()
+      parts[#parts + 1] = line
+    else
+      between[#between + 1] = line
+    end
+  end
+  close()
+  return parts
+end
+
+function composite.nest(run, _, path, expected, got)
+  if not both_tables(run, path, expected, got) then return end
+  local theirs, ours = nest_parts(expected), nest_parts(got)
+  for i = 1, math.max(#theirs, #ours) do
+    if theirs[i] ~= ours[i] then
+      local place = ("%s[%d]"):format(path.text, i)
+      run.differ(place, theirs[i] or "the end", ours[i] or "the end")
+      return
+    end
+  end
+end
+
+function composite.anything() end
+
+function check(run, shape, path, expected, got)
+  if run.disputed and run.disputed(path.bare, path.keys) then return end
+  if is_leaf(shape) then return leaf[shape](run, path.text, expected, got) end
+  return composite[shape.kind](run, shape, path, expected, got)
+end
+
+function check_children(run, shape, path, expected, got)
+  for _, field in ipairs(shape.order) do
+    local e, g = expected[field], got[field]
+    if e ~= nil or g ~= nil then check(run, shape.fields[field], child(path, field), e, g) end
+  end
+end
+
+--- Compares two trees; every difference is given to `run.differ`.
+---@param run einloom.comparison
+---@param shape any
+---@param at string path shown before the names inside
+---@param expected any decoded JSON
+---@param got any the same shape, numbers as expressions
+function compare.check(run, shape, at, expected, got)
+  check(run, shape, { text = at, keys = {}, bare = "." .. at }, expected, got)
+end
+
+--- A predicate for `disputed`: does a field belong to one of these names? A name is a dotted path
+--- found anywhere in the field's ("totals.energy"), or "FIELD of KEY VALUE" for one record.
+---@param names string[]
+---@param seen table<string, boolean> names that were met
+function compare.disputed_names(names, seen)
+  local tests = {}
+  for i, name in ipairs(names) do
+    local field, key, value = name:match "^(%S+) of (%S+) (%S+)$"
+    tests[i] = { name = name, needle = "." .. (field or name) .. ".", key = key, value = value }
+  end
+  return function(bare, keys)
+    for _, test in ipairs(tests) do
+      if (bare .. "."):find(test.needle, 1, true) and (not test.key or keys[test.key] == test.value) then
+        seen[test.name] = true
+        return true
+      end
+    end
+    return false
+  end
+end
+
+return compare

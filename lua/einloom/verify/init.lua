@@ -1,0 +1,156 @@
+-- SPDX-License-Identifier: MIT
+-- `einloom verify`: computes every case of files of expected results and compares strictly. The
+-- only ways out for a case are passed, failed and disputed; what a layer leaves out is none of them.
+
+local case = require "einloom.case"
+local compare = require "einloom.verify.compare"
+local errors = require "einloom.errors"
+
+local verify = {}
+
+verify.layers = { "reuse", "costs", "totals", "all" }
+
+local adapters = {
+  ["mapping/1"] = { module = "einloom.verify.mapping", list = "cases" },
+  ["tiles/1"] = { module = "einloom.verify.tiles", list = "cases" },
+  ["expr/1"] = { module = "einloom.verify.expr", list = "expressions" },
+}
+
+local function schema_of(raw, path)
+  local schema = raw.schema
+  if schema == nil and raw.format == "loopnest-expressions" then schema = "expr/1" end
+  if schema == nil and raw.workload ~= nil then schema = case.schema end
+  if adapters[schema] then return schema end
+  local known = errors.keys(adapters)
+  errors.raise("bad_case", ("unknown schema %s; known: %s"):format(
+    schema == nil and "(none given)" or "'" .. tostring(schema) .. "'",
+    table.concat(known, ", ")), { file = path })
+end
+
+local function cases_of(raw, adapter, path)
+  if raw[adapter.list] == nil and raw.workload ~= nil then return { raw } end
+  local cases = raw[adapter.list]
+  if type(cases) ~= "table" or #cases == 0 then
+    errors.raise("bad_case", ("no %s in the file"):format(adapter.list), { file = path })
+  end
+  if raw.count ~= nil and raw.count ~= #cases then
+    errors.raise("bad_case", ("%s cases were announced, %d are there"):format(raw.count, #cases),
+      { file = path })
+  end
+  return cases
+end
+
+---@class einloom.VerifySummary
+---@field passed integer cases
+---@field failed integer cases
+---@field disputed integer cases that are disputed, whole or in some fields
+---@field left_out integer cases that the layer does not ask for
+
+local function tolerance_of(raw, name, default)
+  local given = raw.tolerance
+  if type(given) ~= "table" or type(given[name]) ~= "number" then return default end
+  return given[name]
+end
+
+-- One case. Differences go to `differ`; returns "passed", "failed", "disputed" or "left out",
+-- and whether some of its fields are disputed.
+local function check_case(adapter, file, raw, layer, differ)
+  local failed, seen = false, {}
+  local whole = raw.disputed == true and raw.disputed_fields == nil
+  local run = {
+    tolerance = tolerance_of(file, "default", 1e-9),
+    totals_tolerance = tolerance_of(file, "totals", 1e-6),
+    samples = {},
+    disputed = raw.disputed and raw.disputed_fields and
+      compare.disputed_names(raw.disputed_fields, seen),
+    differ = function(...)
+      failed = true
+      if not whole then differ(...) end
+    end,
+  }
+  local function needs_result() return raw.expected == nil and raw.points == nil end
+  if needs_result() then
+    differ("expected", "a result", "a case without one")
+    return "failed", false
+  end
+  local ok, answer = xpcall(adapter.check, function(problem)
+    if type(problem) == "table" and problem.kind then return tostring(problem) end
+    return debug.traceback(tostring(problem), 2)
+  end, run, raw, layer)
+  if not ok then
+    differ("", "a result", answer)
+    return "failed", false
+  end
+  if answer == "left out" then return answer, false end
+  if whole then return "disputed", false end
+  return failed and "failed" or "passed", next(seen) ~= nil
+end
+
+local function check_duplicates(cases, path)
+  local seen = {}
+  for i, raw in ipairs(cases) do
+    local id = type(raw) == "table" and raw.id or nil
+    if id == nil then
+      errors.raise("bad_case", ("case %d has no id"):format(i), { file = path })
+    elseif seen[id] then
+      errors.raise("bad_case", ("two cases are called '%s'"):format(id), { file = path })
+    end
+    seen[id] = true
+  end
+end
+
+local function single_id(raw, cases)
+  if #cases == 1 and cases[1] == raw and raw.id == nil then raw.id = "case" end
+end
+
+--- Checks one file; raises an error object when it is no file of cases.
+---@param path string
+---@param layer string
+---@param write fun(line: string)
+---@param summary einloom.VerifySummary
+function verify.file(path, layer, write, summary)
+  local raw = case.decode_file(path)
+  local adapter = adapters[schema_of(raw, path)]
+  local cases = cases_of(raw, adapter, path)
+  single_id(raw, cases)
+  check_duplicates(cases, path)
+  local module = require(adapter.module)
+  for _, entry in ipairs(cases) do
+    local function differ(field, expected, got)
+      write(("%s: %s: expected %s, got %s"):format(entry.id, field ~= "" and field or "result",
+        expected, got))
+    end
+    local outcome, some_disputed = check_case(module, raw, entry, layer, differ)
+    local key = outcome == "left out" and "left_out" or outcome
+    summary[key] = summary[key] + 1
+    if some_disputed then summary.disputed = summary.disputed + 1 end
+  end
+end
+
+--- Checks files; a file that cannot be read as cases is written as a line and fails.
+---@param paths string[]
+---@param layer? string "reuse", "costs", "totals" or "all" (default)
+---@param write fun(line: string)
+---@return einloom.VerifySummary
+function verify.files(paths, layer, write)
+  local summary = { passed = 0, failed = 0, disputed = 0, left_out = 0 }
+  for _, path in ipairs(paths) do
+    local ok, problem = pcall(verify.file, path, layer or "all", write, summary)
+    if not ok then
+      if type(problem) ~= "table" or not problem.kind then error(problem, 0) end
+      write(tostring(problem))
+      summary.failed = summary.failed + 1
+    end
+  end
+  return summary
+end
+
+--- The last line of a report.
+---@param summary einloom.VerifySummary
+---@return string
+function verify.verdict(summary)
+  return ("%d passed, %d failed, %d disputed"):format(summary.passed, summary.failed,
+    summary.disputed)
+end
+
+return verify
