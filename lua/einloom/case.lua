@@ -176,9 +176,9 @@ function case.from_json(raw)
   local lenient = is_tagged(raw, "lenient_input")
   return {
     id = raw.id or "case",
-    workload = require "einloom.workload"(read(need(raw, "workload"), symbols, "workload")),
-    arch = require "einloom.arch"(read(need(raw, "arch"), symbols, "arch")),
-    mapping = require "einloom.mapping"(read(need(raw, "mapping"), symbols, "mapping")),
+    workload = require "einloom.workload".new(read(need(raw, "workload"), symbols, "workload")),
+    arch = require "einloom.arch".new(read(need(raw, "arch"), symbols, "arch")),
+    mapping = require "einloom.mapping".new(read(need(raw, "mapping"), symbols, "mapping")),
     samples = read_samples(raw),
     options = lenient and {
       allow_unknown_tensors = true, allow_growing_tiles = true, allow_unmapped_einsums = true,
@@ -206,7 +206,9 @@ end
 function case.decode_file(path)
   local raw, message = core.json.decode(case.read_file(path), path)
   if raw == nil then error(message, 0) end
-  if type(raw) ~= "table" then errors.raise("syntax", "a JSON object was expected", { file = path }) end
+  if type(raw) ~= "table" then
+    errors.raise("syntax", "a JSON object was expected", { file = path })
+  end
   return raw
 end
 
@@ -222,6 +224,15 @@ function case.list(raw, path)
   if raw.cases == nil then return { raw } end
   errors.check_keys("bad_case", raw, file_keys, path)
   return raw.cases
+end
+
+--- The cases of a JSON file; raises an error object.
+---@param path string
+---@return einloom.Case[]
+function case.load(path)
+  local cases = {}
+  for i, raw in ipairs(case.list(case.decode_file(path), path)) do cases[i] = case.from_json(raw) end
+  return cases
 end
 
 -- ---- writing ------------------------------------------------------------------------------
@@ -385,6 +396,64 @@ function case.results(result)
     per_einsum[name] = { reuse = case.reuse(result, name) }
   end
   return { per_einsum = per_einsum }
+end
+
+-- A computed tree as JSON data: constants as numbers, formulas with their values at the samples.
+local function results_json(value, samples)
+  if core.is_expr(value) then
+    if value:is_number() then return case.number_to_json(value) end
+    local values = setmetatable({}, array)
+    for i, sample in ipairs(samples) do
+      values[i] = case.number_to_json(case.value_at(value, sample))
+    end
+    return { formula = value:print "infix", values = values }
+  end
+  if type(value) ~= "table" then return value end
+  local out = setmetatable({}, (is_list(value) or next(value) == nil) and array or nil)
+  for key, entry in pairs(value) do out[key] = results_json(entry, samples) end
+  return out
+end
+
+--- The value of an expression at a point; symbols that the point does not name stay.
+---@param e userdata
+---@param point table<string, any>
+function case.value_at(e, point)
+  local own
+  for _, symbol in ipairs(e:symbols()) do
+    local name = symbol:name()
+    if point[name] ~= nil then
+      own = own or {}
+      own[name] = point[name]
+    end
+  end
+  return own and e(own) or e
+end
+
+--- A case with its results filled in, as JSON data.
+---@param r einloom.Result
+---@param samples table[] points
+---@return table
+function case.with_results(r, samples)
+  local out = case.to_json(r.workload, r.arch, r.mapping)
+  out.model = "reference"
+  out.expected = results_json(case.results(r.raw), samples)
+  out.samples = #samples > 0 and write(samples, "samples") or nil
+  return out
+end
+
+--- A result, or a workload, an architecture and a mapping, as the text of a case.
+---@param r einloom.Result|einloom.Workload
+---@param arch? einloom.Arch
+---@param mapping? einloom.Mapping
+---@return string
+function case.encode(r, arch, mapping)
+  local data
+  if require "einloom.result".is(r) then
+    data = case.with_results(r, next(r.point) and { r.point } or {})
+  else
+    data = case.to_json(r, arch, mapping)
+  end
+  return core.json.encode(data, { indent = 2, sort_keys = true })
 end
 
 return case

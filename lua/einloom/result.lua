@@ -340,7 +340,7 @@ function einsum_methods:definition() return definition(einsum_data[self]) end
 local function level_text(tensors)
   return function()
     local lines = {}
-    for _, tensor in ipairs(errors.keys(tensors)) do lines[#lines + 1] = tostring(tensors[tensor]) end
+    for i, tensor in ipairs(errors.keys(tensors)) do lines[i] = tostring(tensors[tensor]) end
     return table.concat(lines, "\n")
   end
 end
@@ -457,6 +457,14 @@ end
 function result.formulas(einsum)
   local data = einsum_data[einsum]
   return data.owner.point, result_data[data.owner.base].einsums[data.name]
+end
+
+--- The workload and the architecture that an einsum was analysed with.
+---@param einsum einloom.EinsumResult
+---@return einloom.Workload, einloom.Arch
+function result.context_of(einsum)
+  local owner = einsum_data[einsum].owner
+  return owner.workload, owner.arch
 end
 
 --- Whether a value is a result.

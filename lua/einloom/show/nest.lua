@@ -169,12 +169,12 @@ function nest.compute_lines(view, node, margin)
   view.out[#view.out + 1] = ("%s%s"):format(margin, node.component)
   local here, there = view.einsum.compute, view.there and view.there.compute
   local units = { ops = "operations", max_per_unit = "operations", latency = "steps" }
-  for _, row in ipairs { { "does", "ops" }, { "per unit", "max_per_unit" }, { "takes", "latency" } } do
-    local unit = units[row[2]]
+  for _, row in ipairs { { "does", "ops" }, { "a unit", "max_per_unit" }, { "takes", "latency" } } do
+    local unit, label = units[row[2]], ("%s| %s"):format(margin, row[1])
     local formula = count(here[row[2]], unit)
     local number = there and count(there[row[2]], unit)
     local right = number and number ~= formula and "= " .. number or nil
-    layout.row(view.out, ("%s| %s"):format(margin, row[1]), formula, right, view.column, view.second)
+    layout.row(view.out, label, formula, right, view.column, view.second)
   end
 end
 

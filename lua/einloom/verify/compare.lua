@@ -2,6 +2,7 @@
 -- The one strict comparison behind `einloom verify`: expected JSON against a computed tree of the
 -- same shape. Both sides count; what the shape does not name is a difference.
 
+local case = require "einloom.case"
 local core = require "einloom.core"
 
 local compare = {}
@@ -71,24 +72,8 @@ local function show_number(run, got)
   if got == nil then return "0" end
   if not core.is_expr(got) or got:is_number() or #run.samples == 0 then return tostring(got) end
   local values = {}
-  for i = 1, #run.samples do values[i] = tostring((compare.value_at(got, run.samples[i]))) end
+  for i = 1, #run.samples do values[i] = tostring((case.value_at(got, run.samples[i]))) end
   return ("%s = %s"):format(got, table.concat(values, ", "))
-end
-
---- The value of an expression at a point; symbols that the point does not name stay.
----@param e userdata
----@param point table<string, any>
-function compare.value_at(e, point)
-  local own
-  for _, symbol in ipairs(e:symbols()) do
-    local name = symbol:name()
-    if point[name] ~= nil then
-      own = own or {}
-      own[name] = point[name]
-    end
-  end
-  if not own then return e end
-  return e(own)
 end
 
 local function real_equal(expected, got, tolerance)
@@ -352,7 +337,8 @@ function compare.disputed_names(names, seen)
   end
   return function(bare, keys)
     for _, test in ipairs(tests) do
-      if (bare .. "."):find(test.needle, 1, true) and (not test.key or keys[test.key] == test.value) then
+      local here = not test.key or keys[test.key] == test.value
+      if here and (bare .. "."):find(test.needle, 1, true) then
         seen[test.name] = true
         return true
       end

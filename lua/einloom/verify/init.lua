@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- `einloom verify`: computes every case of files of expected results and compares strictly. The
--- only ways out for a case are passed, failed and disputed; what a layer leaves out is none of them.
+-- `einloom verify`: computes every case of files of expected results and compares strictly. A case
+-- passes, fails or is disputed; what a layer leaves out is none of these.
 
 local case = require "einloom.case"
 local compare = require "einloom.verify.compare"

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Cases of schema tiles/1 for `einloom verify`: tile sequences and the geometry of tensors.
 
+local case = require "einloom.case"
 local compare = require "einloom.verify.compare"
 local core = require "einloom.core"
 
@@ -30,8 +31,12 @@ local tensor_shape = compare.records({ "tensor" }, {
   stride_and_halo = compare.records({ "rank", "rank_variable" }, {
     stride = "number", halo = "number",
   }),
-  dense_tile_occupancy = compare.list(compare.object { tile = compare.map "number", value = "number" }),
-  dense_tile_occupancy_formula = compare.object { formula = "text", values = compare.list "number" },
+  dense_tile_occupancy = compare.list(compare.object {
+    tile = compare.map "number", value = "number",
+  }),
+  dense_tile_occupancy_formula = compare.object {
+    formula = "text", values = compare.list "number",
+  },
 })
 local geometry_shape = compare.object {
   tensors = tensor_shape,
@@ -47,7 +52,7 @@ local function workload_of(raw)
       output = i == #raw.expected.tensors, bits_per_value = 1,
     }
   end
-  return require "einloom.workload" {
+  return require "einloom.workload".new {
     rank_variables = raw.rank_variables,
     einsums = { { name = raw.einsum, tensors = tensors } },
   }
@@ -97,7 +102,7 @@ local function formula_values(e, expected)
   for i, sample in ipairs(expected.dense_tile_occupancy or {}) do
     local point = {}
     for variable, extent in pairs(sample.tile) do point["t_" .. variable] = extent end
-    values[i] = compare.value_at(e, point)
+    values[i] = case.value_at(e, point)
   end
   return values
 end

@@ -1,0 +1,277 @@
+-- SPDX-License-Identifier: MIT
+-- The command `einloom`. Exit status: 0 done, 1 an error or a failed check, 2 wrong usage.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+
+local cli = {}
+
+local OK, FAILED, USAGE = 0, 1, 2
+
+local function say(...) io.stdout:write(table.concat({ ... }), "\n") end
+local function complain(text) io.stderr:write("einloom: ", text, "\n") end
+
+-- ---- points -------------------------------------------------------------------------------
+
+local function read_assignment(text, point)
+  local name, value = text:match "^%s*([%a_][%w_.]*)%s*=%s*(.-)%s*$"
+  local ok, number = pcall(core.number, value)
+  if not name or not ok then
+    errors.raise("usage", ("--at expects NAME=NUMBER,..., not '%s'"):format(text))
+  end
+  if point[name] then errors.raise("usage", ("--at gives %s twice"):format(name)) end
+  point[name] = number
+end
+
+--- Points from the texts of --at: "M0=16,K0=4".
+---@param texts string[]
+---@return table<string, any>[]
+function cli.points(texts)
+  local points = {}
+  for i, text in ipairs(texts) do
+    points[i] = {}
+    for part in (text .. ","):gmatch "([^,]*)," do read_assignment(part, points[i]) end
+  end
+  return points
+end
+
+-- ---- eval ---------------------------------------------------------------------------------
+
+local function analyze(subject)
+  local loom = require "einloom"
+  local r, message, kind =
+    loom.analyze(subject.workload, subject.arch, subject.mapping, subject.options)
+  if not r then errors.raise(kind, message) end
+  return r
+end
+
+local function subject_of_values(path, values)
+  local result = require "einloom.result"
+  local first = values[1]
+  if result.is(first) then return { id = path, result = first } end
+  if values.n >= 3 then
+    return { id = path, workload = first, arch = values[2], mapping = values[3] }
+  end
+  if type(first) == "table" and first.workload and first.arch and first.mapping then
+    return {
+      id = path, workload = first.workload, arch = first.arch, mapping = first.mapping,
+      options = first.options,
+    }
+  end
+  if values.n >= 2 and first == nil and type(values[2]) == "string" then
+    errors.raise(values[3] or "script", values[2], { file = path })
+  end
+  errors.raise("script", "the script should return a result, a table with workload, arch and " ..
+    "mapping, or these three", { file = path })
+end
+
+local function traceback(problem)
+  if type(problem) == "table" and problem.kind then return problem end
+  return debug.traceback(tostring(problem), 2)
+end
+
+local function run_lua(path, args)
+  local chunk, message = loadfile(path)
+  if not chunk then errors.raise("file", message) end
+  local values = table.pack(xpcall(chunk, traceback, table.unpack(args or {})))
+  if not values[1] then error(values[2], 0) end
+  return table.pack(table.unpack(values, 2, values.n))
+end
+
+local function is_json(path)
+  if path:match "%.json$" then return true end
+  if path:match "%.lua$" then return false end
+  return require "einloom.case".read_file(path):match "^%s*[{%[]" ~= nil
+end
+
+local function select_cases(list, wanted, path)
+  if not wanted then return list end
+  local ids = {}
+  for i, raw in ipairs(list) do
+    if raw.id == wanted then return { raw } end
+    ids[i] = tostring(raw.id)
+  end
+  errors.raise("usage", ("%s has no case '%s'%s"):format(path, wanted, errors.hint(wanted, ids)))
+end
+
+-- What a file holds to be evaluated: a list of functions that give a subject each.
+local function subjects(path, args)
+  if not is_json(path) then
+    require "einloom.case".read_file(path)
+    if args.case then errors.raise("usage", "--case is for files of cases") end
+    return { function() return subject_of_values(path, run_lua(path)) end }
+  end
+  local case = require "einloom.case"
+  local list = {}
+  for i, raw in ipairs(select_cases(case.list(case.decode_file(path), path), args.case, path)) do
+    list[i] = function() return case.from_json(raw) end
+  end
+  return list, #list ~= 1
+end
+
+local function print_text(subject, r, points, titled)
+  if titled then say("-- ", subject.id) end
+  if #points == 0 then points = { subject.samples and subject.samples[1] } end
+  if #points == 0 then return say(tostring(r)) end
+  for i, point in ipairs(points) do
+    if i > 1 then say "" end
+    say(tostring(next(point) and r(point) or r))
+  end
+end
+
+local function json_of(subject, r, points)
+  local case = require "einloom.case"
+  local samples = #points > 0 and points or subject.samples or {}
+  for _, point in ipairs(samples) do r(point) end
+  local out = case.with_results(r, samples)
+  if subject.raw then
+    for _, key in ipairs { "family", "note", "tags" } do out[key] = subject.raw[key] end
+  end
+  out.id = subject.id
+  return out
+end
+
+local function print_json(list)
+  local case = require "einloom.case"
+  local options = { indent = 2, sort_keys = true }
+  if #list == 1 then return say(core.json.encode(list[1], options)) end
+  local cases = setmetatable(list, core.json.array)
+  say(core.json.encode({ schema = case.schema, model = "reference", cases = cases }, options))
+end
+
+local function message_of(problem)
+  if type(problem) == "table" and problem.kind == nil and problem.message then
+    return tostring(problem.message)
+  end
+  return tostring(problem)
+end
+
+local function eval(args)
+  local points = cli.points(args.at)
+  local status, filled = OK, {}
+  local list, titled = subjects(args.file, args)
+  for i, open in ipairs(list) do
+    local subject
+    local ok, problem = pcall(function()
+      subject = open()
+      local r = subject.result or analyze(subject)
+      if args.json then
+        filled[#filled + 1] = json_of(subject, r, points)
+      else
+        if i > 1 then say "" end
+        print_text(subject, r, points, titled)
+      end
+    end)
+    if not ok then
+      if type(problem) ~= "table" or problem.kind == "usage" then error(problem, 0) end
+      local where = titled and subject and subject.id .. ": " or ""
+      complain(where .. message_of(problem))
+      status = FAILED
+    end
+  end
+  if args.json and #filled > 0 then print_json(filled) end
+  return status
+end
+
+-- ---- the other commands ---------------------------------------------------------------------
+
+local function verify(args)
+  local module = require "einloom.verify"
+  local summary = module.files(args.files, args.layer, say)
+  if summary.left_out > 0 then say(summary.left_out, " left out by --layer ", args.layer) end
+  say(module.verdict(summary))
+  return summary.failed == 0 and OK or FAILED
+end
+
+local function repl(_)
+  local module = require "einloom.repl"
+  local function write(text)
+    io.stdout:write(text)
+    io.stdout:flush()
+  end
+  module.run(function() return io.stdin:read "l" end, write, {
+    prompt = os.execute "test -t 0" == true,
+    write_error = function(text) io.stderr:write(text) end,
+  })
+  return OK
+end
+
+local function run(args)
+  require "einloom.case".read_file(args.file)
+  _G.arg = table.move(args.args, 1, #args.args, 1, { [0] = args.file })
+  run_lua(args.file, args.args)
+  return OK
+end
+
+-- ---- the command line -------------------------------------------------------------------------
+
+local function add_commands(parser)
+  local e = parser:command("eval", "Analyse a mapping and print the annotated loop nest.")
+  e:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of cases.")
+  e:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
+  e:option("--case", "The one case of the file with this id.")
+  e:flag("--json", "Print the case with its results filled in, as JSON.")
+  local v = parser:command("verify", "Compute the cases of files and compare strictly.")
+  v:argument("files", "JSON files: schemas mapping/1, tiles/1, expr/1."):args "+"
+  v:option("--layer", "What is compared: reuse, costs, totals or all."):default "all"
+    :choices { "reuse", "costs", "totals", "all" }
+  parser:command("repl", "Read, evaluate and print Lua, with the module as `loom`.")
+  local r = parser:command("run", "Run a Lua script.")
+  r:argument("file", "The script.")
+  r:argument("args", "Arguments of the script."):args "*"
+end
+
+local function make_parser()
+  local parser = require "argparse"("einloom", "Exact symbolic analysis of tensor computations.",
+    "Exit status: 0 done, 1 an error or a failed check, 2 wrong usage.")
+  parser:command_target "command"
+  parser:require_command(true)
+  parser:flag("--version", "Print the version."):action(function()
+    error({ stop = "einloom " .. core.version }, 0)
+  end)
+  add_commands(parser)
+  function parser.error(self, message)
+    error({ usage = self:get_usage() .. "\n\neinloom: " .. message }, 0)
+  end
+  return parser
+end
+
+local commands = { eval = eval, verify = verify, repl = repl, run = run }
+
+-- argparse ends the process after its help; here the text comes back instead.
+local function with_help(parser)
+  local function add(p)
+    p:add_help { action = function() error({ stop = p:get_help() }, 0) end }
+    for _, command in ipairs(p._commands) do add(command) end
+  end
+  add(parser)
+  return parser
+end
+
+local function parse(arguments)
+  local parser = with_help(make_parser())
+  local ok, args = pcall(parser.parse, parser, arguments)
+  if ok then return args end
+  if type(args) ~= "table" then error(args, 0) end
+  if args.stop then
+    say(args.stop)
+    return nil, OK
+  end
+  if not args.usage then error(args, 0) end
+  io.stderr:write(args.usage, "\n")
+  return nil, USAGE
+end
+
+--- Runs the command with its arguments.
+---@param arguments string[]
+---@return integer status
+function cli.main(arguments)
+  local args, status = parse(arguments)
+  if not args then return status end
+  local ok, answer = xpcall(commands[args.command], traceback, args)
+  if ok then return answer end
+  complain(message_of(answer))
+  return type(answer) == "table" and answer.kind == "usage" and USAGE or FAILED
+end
+
+return cli

@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: MIT
+-- The module `einloom`: workloads, architectures and mappings go in, exact formulas come out.
+-- Parts are loaded when they are first used.
+
+local core = require "einloom.core"
+
+local loom = { version = core.version }
+
+-- Where the functions of the module live.
+local parts = {
+  workload = { "einloom.workload", "new" },
+  arch = { "einloom.arch", "new" },
+  memory = { "einloom.arch", "memory" },
+  toll = { "einloom.arch", "toll" },
+  compute = { "einloom.arch", "compute" },
+  fanout = { "einloom.arch", "fanout" },
+  mapping = { "einloom.mapping", "new" },
+  storage = { "einloom.mapping", "storage" },
+  toll_node = { "einloom.mapping", "toll_node" },
+  custom = { "einloom.mapping", "custom" },
+  temporal = { "einloom.mapping", "temporal" },
+  spatial = { "einloom.mapping", "spatial" },
+  sequential = { "einloom.mapping", "sequential" },
+  compute_node = { "einloom.mapping", "compute_node" },
+  explain = { "einloom.show.explain", "explain" },
+  read_case = { "einloom.case", "load" },
+  write_case = { "einloom.case", "encode" },
+}
+
+for _, name in ipairs {
+  "symbol", "number", "sum", "product", "min", "max", "floor", "ceil", "floor_div", "mod",
+  "mod_index", "lt", "le", "eq", "select", "compile", "is_expr",
+} do
+  loom[name] = core[name]
+end
+
+--- An expression from its text, e.g. loom.expr "ceil(M / 4) * 2".
+loom.expr = core.parse
+
+-- Analyzers of holder kinds made by the user, by kind.
+local analyzers = {}
+
+--- Adds a kind of mapping node: `analyze(node, shape, stats, as)` gets the node, the extents of the
+--- tile there and the statistics of what it holds, and returns the statistics of the node;
+--- as("storage") and as("toll") give what a memory or a toll would make of them.
+---@param kind string
+---@param analyze fun(node: table, shape: table, stats: table, as: function): table
+function loom.analyzer(kind, analyze)
+  if type(kind) ~= "string" then error("the kind of node is given by its name", 2) end
+  if type(analyze) ~= "function" then error("an analyzer is a function", 2) end
+  analyzers[kind] = analyze
+end
+
+local function with_analyzers(options)
+  if not next(analyzers) then return options end
+  local all = setmetatable({}, { __index = options })
+  for key, value in pairs(options or {}) do all[key] = value end
+  all.analyzers = {}
+  for kind, analyze in pairs(analyzers) do all.analyzers[kind] = analyze end
+  for kind, analyze in pairs((options or {}).analyzers or {}) do all.analyzers[kind] = analyze end
+  return all
+end
+
+--- Analyses a mapping. A mapping that is not valid gives nil, a message and its kind.
+---@param workload einloom.Workload
+---@param arch einloom.Arch
+---@param mapping einloom.Mapping
+---@param options? { allow_unknown_tensors: boolean, allow_growing_tiles: boolean, allow_unmapped_einsums: boolean, analyzers: table<string, function> }
+---@return einloom.Result? result
+---@return string? message
+---@return string? kind
+function loom.analyze(workload, arch, mapping, options)
+  local model = require "einloom.model"
+  local raw, message, kind = model.analyze(workload, arch, mapping, with_analyzers(options))
+  if not raw then return nil, message, kind end
+  return require "einloom.result".new(raw, workload, arch, mapping)
+end
+
+--- Computes the cases of a file and compares: a summary with the lines of differences in it.
+---@param path string
+---@param layer? string "reuse", "costs", "totals" or "all"
+---@return table
+function loom.verify(path, layer)
+  local lines = {}
+  local summary = require "einloom.verify".files({ path }, layer, function(line)
+    lines[#lines + 1] = line
+  end)
+  for i, line in ipairs(lines) do summary[i] = line end
+  return summary
+end
+
+return setmetatable(loom, {
+  __index = function(self, name)
+    local part = parts[name]
+    if not part then
+      local errors = require "einloom.errors"
+      local known = errors.keys(parts)
+      for key in pairs(self) do known[#known + 1] = key end
+      error(("einloom has no '%s'%s"):format(tostring(name), errors.hint(tostring(name), known)), 2)
+    end
+    local value = require(part[1])[part[2]]
+    rawset(self, name, value)
+    return value
+  end,
+})
