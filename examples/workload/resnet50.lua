@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Convolution layers of ResNet-50 by stage: K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual Learning
--- for Image Recognition", CVPR 2016, table 1. One image; inputs are padded, so that stage conv3_x
--- with 28 x 28 outputs and 3 x 3 filters reads 30 x 30 inputs.
+-- Convolution layers of ResNet-50 by stage: K. He, X. Zhang, S. Ren, J. Sun, "Deep Residual
+-- Learning for Image Recognition", CVPR 2016, table 1. One image; inputs are padded, so that stage
+-- conv3_x with 28 x 28 outputs and 3 x 3 filters reads 30 x 30 inputs.
 local loom = require "einloom"
 
 local layers = {

@@ -231,7 +231,8 @@ end
 ---@return einloom.Case[]
 function case.load(path)
   local cases = {}
-  for i, raw in ipairs(case.list(case.decode_file(path), path)) do cases[i] = case.from_json(raw) end
+  local list = case.list(case.decode_file(path), path)
+  for i, raw in ipairs(list) do cases[i] = case.from_json(raw) end
   return cases
 end
 

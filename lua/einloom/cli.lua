@@ -8,8 +8,11 @@ local cli = {}
 
 local OK, FAILED, USAGE = 0, 1, 2
 
-local function say(...) io.stdout:write(table.concat({ ... }), "\n") end
-local function complain(text) io.stderr:write("einloom: ", text, "\n") end
+-- Where the running command writes.
+local out, err
+
+local function say(...) out:write(table.concat({ ... }), "\n") end
+local function complain(text) err:write("einloom: ", text, "\n") end
 
 -- ---- points -------------------------------------------------------------------------------
 
@@ -123,12 +126,12 @@ local function json_of(subject, r, points)
   local case = require "einloom.case"
   local samples = #points > 0 and points or subject.samples or {}
   for _, point in ipairs(samples) do r(point) end
-  local out = case.with_results(r, samples)
+  local filled = case.with_results(r, samples)
   if subject.raw then
-    for _, key in ipairs { "family", "note", "tags" } do out[key] = subject.raw[key] end
+    for _, key in ipairs { "family", "note", "tags" } do filled[key] = subject.raw[key] end
   end
-  out.id = subject.id
-  return out
+  filled.id = subject.id
+  return filled
 end
 
 local function print_json(list)
@@ -186,12 +189,12 @@ end
 local function repl(_)
   local module = require "einloom.repl"
   local function write(text)
-    io.stdout:write(text)
-    io.stdout:flush()
+    out:write(text)
+    out:flush()
   end
   module.run(function() return io.stdin:read "l" end, write, {
     prompt = os.execute "test -t 0" == true,
-    write_error = function(text) io.stderr:write(text) end,
+    write_error = function(text) err:write(text) end,
   })
   return OK
 end
@@ -258,14 +261,17 @@ local function parse(arguments)
     return nil, OK
   end
   if not args.usage then error(args, 0) end
-  io.stderr:write(args.usage, "\n")
+  err:write(args.usage, "\n")
   return nil, USAGE
 end
 
 --- Runs the command with its arguments.
 ---@param arguments string[]
+---@param streams? { out: file*, err: file* } in place of the standard ones
 ---@return integer status
-function cli.main(arguments)
+function cli.main(arguments, streams)
+  out, err = io.stdout, io.stderr
+  if streams then out, err = streams.out, streams.err end
   local args, status = parse(arguments)
   if not args then return status end
   local ok, answer = xpcall(commands[args.command], traceback, args)

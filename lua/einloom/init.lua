@@ -65,7 +65,8 @@ end
 ---@param workload einloom.Workload
 ---@param arch einloom.Arch
 ---@param mapping einloom.Mapping
----@param options? { allow_unknown_tensors: boolean, allow_growing_tiles: boolean, allow_unmapped_einsums: boolean, analyzers: table<string, function> }
+---@param options? { allow_unknown_tensors: boolean?, allow_growing_tiles: boolean?,
+--- allow_unmapped_einsums: boolean?, analyzers: table<string, function>? }
 ---@return einloom.Result? result
 ---@return string? message
 ---@return string? kind

@@ -45,7 +45,8 @@ end
 -- Position in the nest of the holder (or compute node) of a level.
 local function holder_position(nest, level)
   for i, node in ipairs(nest) do
-    if node.kind ~= "reservation" and not is_loop(node) and node.component == level then return i end
+    local stands = node.kind ~= "reservation" and not is_loop(node)
+    if stands and node.component == level then return i end
   end
 end
 
@@ -188,9 +189,10 @@ local function actions(view)
     { "filled from " .. tostring(view.parent), down },
     { "written by " .. child.level, child.total_writes_to_parent },
   })
-  for _, field in ipairs { "total_skipped_first_read_actions", "total_skipped_first_write_actions" } do
-    local count = view.buffet[field]
-    if tostring(count) ~= "0" then add(view, field, ("%s, need not be done"):format(tostring(count))) end
+  for _, name in ipairs { "read", "write" } do
+    local field = ("total_skipped_first_%s_actions"):format(name)
+    local count = tostring(view.buffet[field])
+    if count ~= "0" then add(view, field, count .. ", need not be done") end
   end
 end
 

@@ -164,13 +164,18 @@ local function print_path(view)
   end
 end
 
+local compute_rows = {
+  { "does", "ops", "operations" },
+  { "a unit", "max_per_unit", "operations" },
+  { "takes", "latency", "steps" },
+}
+
 --- The compute line with operations and steps.
 function nest.compute_lines(view, node, margin)
   view.out[#view.out + 1] = ("%s%s"):format(margin, node.component)
   local here, there = view.einsum.compute, view.there and view.there.compute
-  local units = { ops = "operations", max_per_unit = "operations", latency = "steps" }
-  for _, row in ipairs { { "does", "ops" }, { "a unit", "max_per_unit" }, { "takes", "latency" } } do
-    local unit, label = units[row[2]], ("%s| %s"):format(margin, row[1])
+  for _, row in ipairs(compute_rows) do
+    local unit, label = row[3], ("%s| %s"):format(margin, row[1])
     local formula = count(here[row[2]], unit)
     local number = there and count(there[row[2]], unit)
     local right = number and number ~= formula and "= " .. number or nil

@@ -1,0 +1,34 @@
+-- SPDX-License-Identifier: MIT
+-- The examples print what is stored beside their names; EINLOOM_STORE=1 stores what they print.
+
+local files = require "support.files"
+
+local examples = {
+  ["resnet50_conv3"] = { "run", "resnet50_conv3.lua" },
+  ["matmul"] = { "eval", "matmul.lua", "--at", "M0=16" },
+  ["fused"] = { "eval", "fused.lua", "--at", "M0=8" },
+}
+
+local function stored(name, out)
+  local path = files.path("support/examples/" .. name .. ".txt")
+  if os.getenv "EINLOOM_STORE" then
+    local file = assert(io.open(path, "wb"))
+    file:write(out)
+    file:close()
+  end
+  return files.read(path)
+end
+
+describe("example", function()
+  for name, arguments in pairs(examples) do
+    it(name, function()
+      local status, out, err =
+        files.command(arguments[1], files.root("examples/" .. arguments[2]),
+          table.unpack(arguments, 3))
+      assert.are.equal("", err)
+      assert.are.equal(0, status)
+      for line in out:gmatch "[^\n]*" do assert.is_true(#line <= 100, line) end
+      assert.are.equal(stored(name, out), out)
+    end)
+  end
+end)
