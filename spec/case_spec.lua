@@ -109,6 +109,21 @@ describe("numbers", function()
   end)
 end)
 
+describe("set expressions", function()
+  it("and renames survive", function()
+    local w = dofile(files.root "examples/workload/resnet50.lua") "conv3"
+    local a = dofile(files.root "examples/arch/eyeriss_like.lua")
+    local m = dofile(files.root "examples/mapping/row_stationary.lua")
+    local text = case.encode(w, a, m)
+    local back = case.from_json(decode(text))
+    assert.are.equal(text, case.encode(back.workload, back.arch, back.mapping))
+    local r = assert(loom.analyze(w, a, m))
+    local again = assert(loom.analyze(back.workload, back.arch, back.mapping))
+    assert.are.equal(r.GLB.I.reads_to_parent, again.GLB.I.reads_to_parent)
+    assert.are.equal(tostring(r), tostring(again))
+  end)
+end)
+
 describe("mistakes", function()
   local function raw()
     return decode(files.read(files.path "golden/mapping/matmul.json")).cases[1]

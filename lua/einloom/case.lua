@@ -100,7 +100,23 @@ local function read_numbers(value, symbols, path)
   return out
 end
 
+-- {name: set} or {name: {"set": set, "expected_count": n}} in the form of the constructor.
+local function read_renames(value, path)
+  if type(value) ~= "table" then return value end
+  local out = {}
+  for name, rename in pairs(value) do
+    if type(rename) == "table" then
+      local known = { set = true, expected_count = true }
+      errors.check_keys("bad_case", rename, known, ("%s.%s"):format(path, name))
+      rename = { rename.set, expected_count = rename.expected_count }
+    end
+    out[name] = rename
+  end
+  return out
+end
+
 local function read_field(key, value, symbols, path)
+  if key == "renames" then return read_renames(value, path) end
   if value == null then return nil end
   if number_fields[key] then return read_number(value, symbols, path) end
   if number_tables[key] then return read_numbers(value, symbols, path) end
@@ -265,6 +281,15 @@ local function write(value, key)
   return out
 end
 
+local function write_renames(renames)
+  local out = {}
+  for name, rename in pairs(renames or {}) do
+    local count = rename.expected_count
+    out[name] = count and { set = rename.set.text, expected_count = count } or rename.set.text
+  end
+  return next(out) and out or nil
+end
+
 local function write_einsum(einsum)
   local tensors = {}
   for i, t in ipairs(einsum.tensors) do
@@ -275,7 +300,7 @@ local function write_einsum(einsum)
   end
   return {
     name = einsum.name, is_copy = einsum.is_copy, n_instances = einsum.n_instances,
-    tensors = tensors,
+    tensors = tensors, renames = write_renames(einsum.renames),
   }
 end
 
@@ -284,6 +309,7 @@ local function write_workload(workload)
   for i, einsum in ipairs(workload.einsums) do einsums[i] = write_einsum(einsum) end
   local shared = workload.shared_tensors
   return write {
+    name = workload.name,
     rank_variables = workload.rank_variables, einsums = einsums,
     n_instances = workload.n_instances,
     shared_tensors = shared and #shared > 0 and shared or nil,
@@ -323,7 +349,7 @@ function case.to_json(workload, arch, mapping)
     schema = case.schema,
     symbols = write_symbols(workload.rank_variables, workload.einsums, arch.nodes, mapping.nodes),
     workload = write_workload(workload),
-    arch = { nodes = write(arch.nodes, "nodes") },
+    arch = { name = arch.name, nodes = write(arch.nodes, "nodes") },
     mapping = { nodes = write(mapping.nodes, "nodes") },
   }
 end
