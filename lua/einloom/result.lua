@@ -54,6 +54,9 @@ end
 
 -- ---- points -------------------------------------------------------------------------------
 
+-- A number or an expression as an expression.
+local function exact(value) return core.is_expr(value) and value or core.number(value) end
+
 local function at_point(value, point)
   if not point or not core.is_expr(value) then return value end
   local own
@@ -317,7 +320,7 @@ end
 
 function einsum_methods:size(variable)
   local owner = einsum_data[self].owner
-  return at_point(core.number(owner.workload.rank_variables[variable]), owner.point)
+  return at_point(exact(owner.workload.rank_variables[variable]), owner.point)
 end
 
 --- Values in the bounding box of a tile of a tensor.
@@ -327,7 +330,7 @@ function einsum_methods:values_in(tensor, extents)
   for i, form in ipairs(access.affine) do
     local terms = { core.int(form.constant + 1) }
     for j, term in ipairs(form.terms) do
-      terms[j + 1] = term[2] * (core.number(extents[term[1]]) - 1)
+      terms[j + 1] = term[2] * (exact(extents[term[1]]) - 1)
     end
     factors[i] = core.sum(terms)
   end

@@ -68,16 +68,18 @@ local function rows_of(einsum, buffet)
     { "tile", function(e, b) return tile_text(e, b) end },
     { "holds", function(_, b) return holds_text(b) end },
   }
-  local function add(label, field, unit)
-    if not is_zero(buffet[field]) then
-      rows[#rows + 1] = { label, function(_, b) return count(b[field], unit) end }
+  local function add(label, values)
+    if not is_zero(values(buffet)) then
+      rows[#rows + 1] = { label, function(_, b) return count(values(b), "values") end }
     end
   end
   if buffet.persistent then rows[#rows + 1] = { "stays", function() return "persistent" end } end
   local parent = nest.parent_of(einsum, buffet)
   if parent then
-    add("from " .. parent, "reads_to_parent", "values")
-    add("to " .. parent, "writes_to_parent", "values")
+    add("from " .. parent, function(b)
+      return b.total_reads_to_parent - b.total_skipped_first_reads_to_parent
+    end)
+    add("to " .. parent, function(b) return b.total_writes_to_parent end)
   end
   rows[#rows + 1] = { "reads", function(_, b) return count(b.reads, "actions") end }
   rows[#rows + 1] = { "writes", function(_, b) return count(b.writes, "actions") end }

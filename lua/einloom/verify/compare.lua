@@ -105,8 +105,7 @@ local function formula_differs(run, expected, got)
     return "one value per sample"
   end
   for i, sample in ipairs(run.samples) do
-    local ok, value = pcall(compare.value_at, got, sample)
-    if not ok or not scalar_equal(values[i], value, run.tolerance) then
+    if not scalar_equal(values[i], case.value_at(got, sample), run.tolerance) then
       return ("%s at %s"):format(show(values[i]), show(sample))
     end
   end

@@ -41,7 +41,7 @@ local function reuse_shape(is_copy)
   }
 end
 
-local reuse_shapes = { [true] = reuse_shape(true), [false] = reuse_shape(false) }
+local plain_shape, copy_shape = reuse_shape(false), reuse_shape(true)
 
 local action_key = { "component", "tensor", "action" }
 local costs_shape = compare.object {
@@ -117,7 +117,7 @@ local function compare_einsums(run, layer, raw, got)
       run.differ(at, "a result", g == nil and "nothing" or "an expected value that is no table")
     else
       check_known(run, einsum_shape, at, e)
-      local shape = reuse_shapes[is_copy[name] == true]
+      local shape = is_copy[name] and copy_shape or plain_shape
       compare_part(run, layer, "reuse", shape, at .. ".reuse", e.reuse, g.reuse)
       compare_part(run, layer, "costs", costs_shape, at .. ".costs", e.costs, g.costs)
     end
