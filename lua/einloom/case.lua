@@ -207,12 +207,16 @@ end
 ---@param path string
 ---@return string
 function case.read_file(path)
+  local function fail(message) error(errors.new("file", message, { file = path }), 0) end
   local file, message = io.open(path, "rb")
-  if not file then errors.raise("file", (message:gsub("^.-: ", "", 1)), { file = path }) end
+  if not file then
+    local named = message:sub(1, #path + 2) == path .. ": "
+    fail(named and message:sub(#path + 3) or message)
+  end
   local text, problem = file:read "a"
   file:close()
-  if not text then errors.raise("file", problem or "cannot be read", { file = path }) end
-  if text:match "^%s*$" then errors.raise("file", "the file is empty", { file = path }) end
+  if not text then fail(problem or "cannot be read") end
+  if text:match "^%s*$" then fail "the file is empty" end
   return text
 end
 

@@ -14,15 +14,19 @@ local out, err
 local function say(...) out:write(table.concat({ ... }), "\n") end
 local function complain(text) err:write("einloom: ", text, "\n") end
 
+local function fail(kind, message, file)
+  error(errors.new(kind, message, { file = file }), 0)
+end
+
 -- ---- points -------------------------------------------------------------------------------
 
 local function read_assignment(text, point)
   local name, value = text:match "^%s*([%a_][%w_.]*)%s*=%s*(.-)%s*$"
   local ok, number = pcall(core.number, value)
   if not name or not ok then
-    errors.raise("usage", ("--at expects NAME=NUMBER,..., not '%s'"):format(text))
+    fail("usage", ("--at expects NAME=NUMBER,..., not '%s'"):format(text))
   end
-  if point[name] then errors.raise("usage", ("--at gives %s twice"):format(name)) end
+  if point[name] then fail("usage", ("--at gives %s twice"):format(name)) end
   point[name] = number
 end
 
@@ -44,7 +48,7 @@ local function analyze(subject)
   local loom = require "einloom"
   local r, message, kind =
     loom.analyze(subject.workload, subject.arch, subject.mapping, subject.options)
-  if not r then errors.raise(kind, message) end
+  if not r then fail(kind, message) end
   return r
 end
 
@@ -52,6 +56,9 @@ local function subject_of_values(path, values)
   local result = require "einloom.result"
   local first = values[1]
   if result.is(first) then return { id = path, result = first } end
+  if first == nil and type(values[2]) == "string" then
+    fail(values[3] or "script", values[2], path)
+  end
   if values.n >= 3 then
     return { id = path, workload = first, arch = values[2], mapping = values[3] }
   end
@@ -61,11 +68,8 @@ local function subject_of_values(path, values)
       options = first.options,
     }
   end
-  if values.n >= 2 and first == nil and type(values[2]) == "string" then
-    errors.raise(values[3] or "script", values[2], { file = path })
-  end
-  errors.raise("script", "the script should return a result, a table with workload, arch and " ..
-    "mapping, or these three", { file = path })
+  fail("script", "the script should return a result, a table with workload, arch and " ..
+    "mapping, or these three", path)
 end
 
 local function traceback(problem)
@@ -75,7 +79,7 @@ end
 
 local function run_lua(path, args)
   local chunk, message = loadfile(path)
-  if not chunk then errors.raise("file", message) end
+  if not chunk then error(errors.new("syntax", message), 0) end
   local values = table.pack(xpcall(chunk, traceback, table.unpack(args or {})))
   if not values[1] then error(values[2], 0) end
   return table.pack(table.unpack(values, 2, values.n))
@@ -94,14 +98,14 @@ local function select_cases(list, wanted, path)
     if raw.id == wanted then return { raw } end
     ids[i] = tostring(raw.id)
   end
-  errors.raise("usage", ("%s has no case '%s'%s"):format(path, wanted, errors.hint(wanted, ids)))
+  fail("usage", ("%s has no case '%s'%s"):format(path, wanted, errors.hint(wanted, ids)))
 end
 
 -- What a file holds to be evaluated: a list of functions that give a subject each.
 local function subjects(path, args)
   if not is_json(path) then
     require "einloom.case".read_file(path)
-    if args.case then errors.raise("usage", "--case is for files of cases") end
+    if args.case then fail("usage", "--case is for files of cases") end
     return { function() return subject_of_values(path, run_lua(path)) end }
   end
   local case = require "einloom.case"

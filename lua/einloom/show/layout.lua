@@ -47,7 +47,7 @@ function layout.row(out, margin, left, right, column, second)
   local parts = layout.wrap(left, math.max(room, 16))
   for i, part in ipairs(parts) do
     local before = i == 1 and margin or margin:gsub("[^|]", " ")
-    out[#out + 1] = before .. (" "):rep(column - #before) .. part
+    out[#out + 1] = part == "" and before or before .. (" "):rep(column - #before) .. part
   end
   if not right then return end
   local last = out[#out]
@@ -58,6 +58,15 @@ function layout.row(out, margin, left, right, column, second)
     local at = math.max(#before + 1, math.min(second, layout.width - #right))
     out[#out + 1] = before .. (" "):rep(at - #before) .. right
   end
+end
+
+--- "3 values", "1 value".
+---@param value any
+---@param unit string plural
+---@return string
+function layout.count(value, unit)
+  local text = layout.value(value)
+  return ("%s %s"):format(text, text == "1" and unit:sub(1, -2) or unit)
 end
 
 --- "m=16 k=64" for values by name, in the order of the names.

@@ -50,7 +50,7 @@ end
 
 -- ---- blocks: one reserved tile ---------------------------------------------------------------
 
-local function count(value, unit) return ("%s %s"):format(layout.value(value), unit) end
+local count = layout.count
 
 local function tile_text(einsum, buffet)
   return layout.assignments(einsum:variables_of(buffet.tensor), buffet.tile)
