@@ -63,6 +63,51 @@ describe("an index expression", function()
   end
 end)
 
+describe("a random index expression (seed " .. front.seed .. ")", function()
+  local r = front.random(front.seed)
+
+  -- Text, its value for given variables, and whether it is a constant.
+  local function build(depth)
+    local kind = depth == 0 and r:to(2) or r:to(7)
+    if kind == 1 then
+      local name = r:pick { "m", "k", "p" }
+      return name, function(at) return at[name] end, false
+    elseif kind == 2 then
+      local n = r:to(9) - 1
+      return tostring(n), function() return n end, true
+    end
+    local a, x, fixed = build(depth - 1)
+    if kind == 3 then return "-(" .. a .. ")", function(at) return -x(at) end, fixed end
+    if kind == 4 then
+      local n = r:to(5)
+      return ("(%s)*%d"):format(a, n), function(at) return x(at) * n end, fixed
+    elseif kind == 5 then
+      local n = r:to(5)
+      return ("%d * (%s)"):format(n, a), function(at) return n * x(at) end, fixed
+    end
+    local b, y, other = build(depth - 1)
+    if kind == 6 then
+      return ("%s + (%s)"):format(a, b), function(at) return x(at) + y(at) end, fixed and other
+    end
+    return ("%s - (%s)"):format(a, b), function(at) return x(at) - y(at) end, fixed and other
+  end
+
+  it("has the value of its canonical form", function()
+    for _ = 1, 300 do
+      local text, value = build(6)
+      local index = affine.parse(text)
+      local again = affine.parse(index.text)
+      assert.equal(index.text, again.text)
+      for _ = 1, 3 do
+        local at = { m = r:to(100) - 50, k = r:to(100) - 50, p = r:to(100) - 50 }
+        local sum = index.affine.constant
+        for name, coefficient in pairs(index.affine.terms) do sum = sum + coefficient * at[name] end
+        assert.equal(value(at), sum, text)
+      end
+    end
+  end)
+end)
+
 describe("an einsum", function()
   it("names its tensors, variables and what is reduced", function()
     local e = einsum.parse "Z[m, n] = A[m, k] * B[k, n]"
@@ -155,6 +200,24 @@ describe("an einsum", function()
     local e = front.raised(einsum.parse, "Z[m] =\n  A[m]\n  * B[m*k]")
     assert.equal(3, e.line)
     assert.equal(8, e.column)
+  end)
+
+  it("of random words is read or refused, and never crashes (seed " .. front.seed .. ")", function()
+    local r = front.random(front.seed)
+    local words = {
+      "Z", "A", "B", "m", "k", "[", "]", "[", "]", "(", ")", ",", ":", "=", "+=", "max", "+", "-",
+      "*", "//", "%", "/", "^", "2", "0.5", "copy", "f", "\n", "#",
+    }
+    for _ = 1, 3000 do
+      local parts = { r:to(2) == 1 and "Z[m] =" or "Z" }
+      for i = 1, r:to(14) do parts[i + 1] = r:pick(words) end
+      local text = table.concat(parts, " ")
+      local ok, e = pcall(einsum.parse, text)
+      if not ok then
+        assert.is_true(require("einloom.errors").is(e), text .. "\n" .. tostring(e))
+        assert.is_true(e.column >= 1 and e.column <= #text + 1)
+      end
+    end
   end)
 
   it("of 100000 terms, or with 100000 arguments, is read", function()

@@ -157,6 +157,10 @@ describe("the model", function()
   it("refuses sets that do not fit the workload", function()
     refused(matmul(), machine { bits_per_value = { C = 3 } }, nest, "unknown_tensor",
       { 'arch.Glb.bits_per_value["C"]', "einsum Z" })
+    refused(matmul(), machine { keep = "~Intermediats" }, nest, "unknown_tensor",
+      { "arch.Glb.keep:1:2", "nearest: Intermediates" })
+    assert.truthy(analyze(matmul(), machine { keep = "~Above", may_keep = "All", back = "Z" },
+      nest))
     refused(matmul(), machine({}, { 4, may_reuse = "A | Inptus" }), nest, "unknown_tensor",
       { "arch.PE.X.may_reuse:1:5", "nearest: Inputs" })
     refused(matmul(), machine { values_per_action = { ["A|B"] = 1, ["B|Z"] = 2 } }, nest,

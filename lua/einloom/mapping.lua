@@ -107,6 +107,7 @@ local function variable(t, at)
 end
 
 local function shape(x, at, what)
+  if math.type(x) == "integer" and x > 0 then return x end
   local ok, result = pcall(value.check, x, "bad_tile_shape", what, { above = 0, integer = true })
   if ok then return result end
   fail(at, ("%s: %s"):format(what, errors.is(result) and result.message or tostring(result)),

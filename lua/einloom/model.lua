@@ -110,9 +110,19 @@ local function build_numbers(built, c, node)
   end
 end
 
+-- Sets that only a search uses must at least name what exists.
+local function check_sets(node, w, path)
+  for _, key in ipairs { "keep", "may_keep", "back" } do
+    for _, einsum in ipairs(node[key] and w.einsums or {}) do
+      sets.evaluate(sets.parse(node[key], path .. "." .. key), w:context(einsum.name, {}))
+    end
+  end
+end
+
 local function build_component(built, node, w)
   local path = "arch." .. node.name
   local c = must(built:component(node.class:lower(), node.name))
+  check_sets(node, w, path)
   build_numbers(built, c, node)
   build_actions(built, c, node, w, path)
   build_dimensions(built, c, node, w, path)

@@ -32,12 +32,13 @@ local function default_name(index, position)
   return table.concat(parts, "_")
 end
 
-local function each_access(list)
-  return coroutine.wrap(function()
-    for _, e in ipairs(list) do
-      for _, t in ipairs(e.tensors) do coroutine.yield(e, t) end
-    end
-  end)
+-- The accesses of all einsums in order.
+local function accesses_of(list)
+  local all = {}
+  for _, e in ipairs(list) do
+    for _, t in ipairs(e.tensors) do all[#all + 1] = t end
+  end
+  return all
 end
 
 local function rank_word(n)
@@ -110,7 +111,7 @@ end
 ---@param list table[] einsums being read
 function ranks.name(list)
   local by_tensor, order = {}, {}
-  for _, t in each_access(list) do
+  for _, t in ipairs(accesses_of(list)) do
     local seen = {}
     for _, index in ipairs(t.indices) do
       if index.rank and seen[index.rank] then
@@ -169,7 +170,7 @@ local function smaller(a, b)
 end
 
 local function derive_plain(list, sizes, rank_sizes, partial, from)
-  for _, t in each_access(list) do
+  for _, t in ipairs(accesses_of(list)) do
     for _, index in ipairs(t.indices) do
       local size = rank_sizes[index.rank]
       if size and is_plain(index) and not partial[t.tensor] then
@@ -203,7 +204,7 @@ end
 -- One round over the compound indices with a single unknown: the largest size each allows.
 local function bounds(list, sizes, rank_sizes, partial)
   local found, any = {}, false
-  for _, t in each_access(list) do
+  for _, t in ipairs(accesses_of(list)) do
     for _, index in ipairs(t.indices) do
       local size, form = rank_sizes[index.rank], not partial[t.tensor] and index.affine
       local v = size and form and only_unknown(form, sizes)
@@ -222,7 +223,7 @@ end
 
 local function check_names(list, variables, sizes, rank_sizes, path)
   local known, have = {}, {}
-  for _, t in each_access(list) do
+  for _, t in ipairs(accesses_of(list)) do
     for _, index in ipairs(t.indices) do known[index.rank] = true end
   end
   for _, rank in ipairs(errors.keys(rank_sizes)) do
@@ -242,7 +243,7 @@ local function check_names(list, variables, sizes, rank_sizes, path)
 end
 
 local function missing(list, sizes, path)
-  for _, t in each_access(list) do
+  for _, t in ipairs(accesses_of(list)) do
     for _, index in ipairs(t.indices) do
       for _, v in ipairs(index.names) do
         if not sizes[v] then
@@ -320,7 +321,7 @@ end
 ---@param partial table<string, true>
 function ranks.check(list, sizes, rank_sizes, partial)
   local first = {}
-  for _, t in each_access(list) do
+  for _, t in ipairs(accesses_of(list)) do
     first[t.tensor] = first[t.tensor] or {}
     for _, index in ipairs(t.indices) do
       if index.affine and not partial[t.tensor] then
