@@ -106,12 +106,13 @@ local function subjects(path, args)
   if not is_json(path) then
     require "einloom.case".read_file(path)
     if args.case then fail("usage", "--case is for files of cases") end
-    return { function() return subject_of_values(path, run_lua(path)) end }
+    return { { open = function() return subject_of_values(path, run_lua(path)) end } }
   end
   local case = require "einloom.case"
   local list = {}
   for i, raw in ipairs(select_cases(case.list(case.decode_file(path), path), args.case, path)) do
-    list[i] = function() return case.from_json(raw) end
+    local name = raw.id and ("%s: %s: "):format(path, raw.id) or path .. ": "
+    list[i] = { name = name, open = function() return case.from_json(raw) end }
   end
   return list, #list ~= 1
 end
@@ -128,7 +129,7 @@ end
 
 local function json_of(subject, r, points)
   local case = require "einloom.case"
-  local samples = #points > 0 and points or subject.samples or {}
+  local samples = #points > 0 and points or subject.samples or next(r.point) and { r.point } or {}
   for _, point in ipairs(samples) do r(point) end
   local filled = case.with_results(r, samples)
   if subject.raw then
@@ -157,10 +158,9 @@ local function eval(args)
   local points = cli.points(args.at)
   local status, filled = OK, {}
   local list, titled = subjects(args.file, args)
-  for i, open in ipairs(list) do
-    local subject
+  for i, entry in ipairs(list) do
     local ok, problem = pcall(function()
-      subject = open()
+      local subject = entry.open()
       local r = subject.result or analyze(subject)
       if args.json then
         filled[#filled + 1] = json_of(subject, r, points)
@@ -171,8 +171,7 @@ local function eval(args)
     end)
     if not ok then
       if type(problem) ~= "table" or problem.kind == "usage" then error(problem, 0) end
-      local where = titled and subject and subject.id .. ": " or ""
-      complain(where .. message_of(problem))
+      complain((entry.name or "") .. message_of(problem))
       status = FAILED
     end
   end

@@ -44,12 +44,13 @@ local analyzers = {}
 
 --- Adds a kind of mapping node: `analyze(node, shape, stats, as)` gets the node, the extents of the
 --- tile there and the statistics of what it holds, and returns the statistics of the node;
---- as("storage") and as("toll") give what a memory or a toll would make of them.
+--- as("storage") and as("toll") give what a memory or a toll would make of them. Without a function
+--- the kind is taken away.
 ---@param kind string
----@param analyze fun(node: table, shape: table, stats: table, as: function): table
+---@param analyze? fun(node: table, shape: table, stats: table, as: function): table
 function loom.analyzer(kind, analyze)
   if type(kind) ~= "string" then error("the kind of node is given by its name", 2) end
-  if type(analyze) ~= "function" then error("an analyzer is a function", 2) end
+  if analyze ~= nil and type(analyze) ~= "function" then error("an analyzer is a function", 2) end
   analyzers[kind] = analyze
 end
 

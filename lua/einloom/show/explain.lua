@@ -102,7 +102,9 @@ local function add_count(view, field, text, value)
     local same = text == tostring(count)
     add(view, field, same and text or ("%s = %s"):format(text, tostring(count)))
   else
-    add(view, field, ("%s, no plain product of tile and loops"):format(tostring(count)))
+    local why = view.patterned and "the first tile and the further ones counted apart" or
+      "no plain product of tile and loops"
+    add(view, field, ("%s, %s"):format(tostring(count), why))
   end
 end
 
@@ -196,6 +198,17 @@ local function actions(view)
   end
 end
 
+-- A copy has one count a level, merged over its tensors.
+local function copy_counts(view)
+  add(view, "a copy", "zero if it is zero for either tensor here, else the smaller of the two")
+  for _, field in ipairs(result.fields) do
+    local count = view.buffet[field]
+    if core.is_expr(count) and tostring(count) ~= "0" and field ~= "max_occupancy" then
+      add(view, field, tostring(count))
+    end
+  end
+end
+
 -- ---- the text ----------------------------------------------------------------------------------
 
 local function effect(view, loop)
@@ -235,7 +248,8 @@ local function add_tile(view)
   local names = view.einsum:variables_of(view.tensor)
   add(view, "tile", layout.assignments(names, buffet.tile))
   local bits = buffet.occupancy / buffet.values
-  if view.nest[view.position].kind ~= "compute" and bits:is_number() then
+  local node = view.nest[view.position or 0]
+  if node and node.kind ~= "compute" and bits:is_number() then
     add(view, "max_occupancy", ("%s values x %s bits = %s bits"):format(tostring(buffet.values),
       tostring(bits), tostring(buffet.occupancy)))
   end
@@ -248,7 +262,9 @@ local function add_point(view, at)
   local names = {}
   for name in pairs(point) do names[#names + 1] = name end
   table.sort(names)
-  view.out[#view.out + 1] = "at " .. layout.assignments(names, point)
+  for i, line in ipairs(layout.wrap(layout.assignments(names, point), layout.width - 4)) do
+    view.out[#view.out + 1] = (i == 1 and "at " or "   ") .. line
+  end
   for _, field in ipairs(result.fields) do
     local formula, number = view.buffet[field], at[field]
     if core.is_expr(formula) and formula ~= number then add(view, field, layout.value(number)) end
@@ -267,7 +283,8 @@ local function view_of(buffet)
   view.workload, view.arch = result.context_of(einsum)
   view.position = holder_position(view.nest, view.level)
   view.parent = nest_show.parent_of(formulas, view.buffet)
-  view.loops = loops_above(view)
+  for _, node in ipairs(view.nest) do view.patterned = view.patterned or node.first ~= nil end
+  view.loops = view.definition.is_copy and {} or loops_above(view)
   return view
 end
 
@@ -289,7 +306,7 @@ function explain.explain(what)
   view.out[1] = title
   add_tile(view)
   if view.definition.is_copy then
-    add(view, "reads and writes", "of a copy: the least over its tensors at each level")
+    copy_counts(view)
   else
     traffic(view)
     actions(view)

@@ -18,13 +18,22 @@ function layout.value(value)
   return tostring(value)
 end
 
---- The parts of a text that fit a width, broken after spaces; a word longer than it stays whole.
+-- A space to break at after every * and / of a word that is longer than the width.
+local function loosen(text, width)
+  return (text:gsub("%S+", function(word)
+    if #word <= width then return nil end
+    return (word:gsub("[*/]", "%0\0"))
+  end))
+end
+
+--- The parts of a text that fit a width, broken after spaces, long words after * and /.
 ---@param text string
 ---@param width integer
 ---@return string[]
 function layout.wrap(text, width)
   local lines, line = {}, ""
-  for word, space in text:gmatch "(%S+)(%s*)" do
+  for word, space in loosen(text, width):gmatch "([^%s%z]+)([%s%z]*)" do
+    space = space:gsub("%z", "")
     if line ~= "" and #line + #word > width then
       lines[#lines + 1] = (line:gsub("%s+$", ""))
       line = ""
@@ -35,6 +44,25 @@ function layout.wrap(text, width)
   return lines
 end
 
+-- What stands left of the later lines of a row: the bars of the margin.
+local function bars(margin) return (margin:gsub("[^|]", " ")) end
+
+local function put_left(out, margin, left, column, room)
+  if #margin + 2 > column then
+    local after = margin .. "  " .. left
+    if #after <= column + room then
+      out[#out + 1] = after
+      return
+    end
+    out[#out + 1] = margin
+    margin = bars(margin):sub(1, column)
+  end
+  for i, part in ipairs(layout.wrap(left, math.max(room, 16))) do
+    local before = i == 1 and margin or bars(margin)
+    out[#out + 1] = part == "" and before or before .. (" "):rep(column - #before) .. part
+  end
+end
+
 --- Lines of two columns after a margin: `left` from `column`, `right` from `second` or below.
 ---@param out string[] lines are added here
 ---@param margin string what stands before the first column
@@ -43,21 +71,16 @@ end
 ---@param column integer where `left` begins
 ---@param second integer where `right` begins
 function layout.row(out, margin, left, right, column, second)
-  local room = (right and second - 2 or layout.width) - column
-  local parts = layout.wrap(left, math.max(room, 16))
-  for i, part in ipairs(parts) do
-    local before = i == 1 and margin or margin:gsub("[^|]", " ")
-    out[#out + 1] = part == "" and before or before .. (" "):rep(column - #before) .. part
-  end
+  put_left(out, margin, left, column, (right and second - 2 or layout.width) - column)
   if not right then return end
   local last = out[#out]
-  if #last + 2 <= second then
+  if #last + 2 <= second and second + #right <= layout.width then
     out[#out] = last .. (" "):rep(second - #last) .. right
-  else
-    local before = margin:gsub("[^|]", " "):gsub("%s+$", "")
-    local at = math.max(#before + 1, math.min(second, layout.width - #right))
-    out[#out + 1] = before .. (" "):rep(at - #before) .. right
+    return
   end
+  local before = bars(margin):gsub("%s+$", "")
+  local at = math.max(#before + 1, math.min(second, layout.width - #right))
+  out[#out + 1] = before .. (" "):rep(at - #before) .. right
 end
 
 --- "3 values", "1 value".

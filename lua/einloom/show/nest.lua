@@ -100,14 +100,28 @@ function nest.parent_of(einsum, buffet)
   return parent
 end
 
+-- The tensor under whose name a tensor is counted: in a copy all are counted as the source.
+local function counted_as(einsum, tensor)
+  local definition = einsum:definition()
+  for _, access in ipairs(definition.is_copy and definition.tensors or {}) do
+    if not access.output then return access.tensor end
+  end
+  return tensor
+end
+
 local function block(view, margin, tensor, level)
+  local name = counted_as(view.einsum, tensor)
+  if name ~= tensor then
+    view.out[#view.out + 1] = ("%s| %s is counted with %s"):format(margin, tensor, name)
+    return
+  end
   local buffet = view.einsum.levels[level][tensor]
   local there = view.there and view.there.levels[level][tensor]
   for i, row in ipairs(rows_of(view.einsum, buffet)) do
     local formula = row[2](view.einsum, buffet)
     local number = there and row[2](view.there, there)
-    local name = i == 1 and tensor or ""
-    local text = ("%s| %-" .. view.name_width .. "s %s"):format(margin, name, row[1])
+    local shown = i == 1 and tensor or ""
+    local text = ("%s| %-" .. view.name_width .. "s %s"):format(margin, shown, row[1])
     local right = number and number ~= formula and "= " .. number or nil
     layout.row(view.out, text, formula, right, view.column, view.second)
   end
