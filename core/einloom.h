@@ -485,8 +485,9 @@ typedef struct loom_first_latency {
   loom_expr steps;
 } loom_first_latency;
 
-/* One node of a path or of a tensor's nest. Names are NULL, expressions LOOM_NONE where not used.
- */
+/* One node of a path or of a tensor's nest.  Names are NULL, expressions LOOM_NONE where not used.
+** trips: how often a loop runs, in a nest as the tensor sees it; LOOM_NONE where that depends on
+** which tile (first or other) of an outer loop over the variable is meant. */
 typedef struct loom_node {
   loom_node_kind kind;
   const char *custom, *tensor, *component, *dim, *variable, *einsum;

@@ -29,6 +29,19 @@ loom_status loom_fail_name(const loom_analysis *an, loom_status status, int sour
                          known);
 }
 
+/* NULL for variables that the einsum does not have. */
+static const char *einsum_variable(const void *data, size_t i) {
+  const loom_analysis *an = data;
+  return loom_einsum_has_variable(an->einsum, (int)i) ? an->w->variables.at[i].name : NULL;
+}
+
+loom_status loom_fail_variable(const loom_analysis *an, int source, const char *name) {
+  char what[LOOM_WHERE_SIZE];
+  snprintf(what, sizeof what, "einsum '%s' has no rank variable", an->einsum->name);
+  return loom_fail_name(an, LOOM_ERR_UNKNOWN_RANK_VARIABLE, source, what, name,
+                        (loom_names){an->w->variables.n, an, einsum_variable});
+}
+
 /* ---- names of the result ------------------------------------------------------------------ */
 
 static const char *keep_name(loom_analysis *an, const char **kept, const char *name) {

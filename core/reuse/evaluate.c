@@ -4,6 +4,8 @@
 ** (doc/formulas.md#kinds): 2^k walks for k such loops. */
 #include "reuse/reuse.h"
 
+#include <string.h>
+
 /* The extent that a loop leaves inside, for the kind of tile chosen. */
 static loom_expr tile_of(const loom_loop *loop) {
   return loop->kind == 0 ? loop->first : loop->tile;
@@ -14,14 +16,10 @@ static loom_expr extent_around(const loom_analysis *an, const loom_loop *loop) {
   return tile_of(&an->loops[loop->outer]);
 }
 
-/* The loop whose kind of tile must be chosen before this one can be counted, or -1. */
-static int undecided(const loom_analysis *an, const loom_loop *loop) {
-  if (!loop->varies) return -1;
-  if (loop->outer >= 0) {
-    int first = undecided(an, &an->loops[loop->outer]);
-    if (first >= 0) return first;
-  }
-  return loop->two_kinds && loop->kind < 0 ? an->path[loop->at].node.loop : -1;
+/* Both kinds of the loop's tiles are still to be walked. */
+static bool undecided(const loom_analysis *an, size_t at) {
+  int index = an->path[an->nest[at].at].node.loop;
+  return index >= 0 && an->loops[index].two_kinds && an->loops[index].kind < 0;
 }
 
 static bool count_trips(loom_analysis *an, const loom_loop *loop, loom_relevancy relevancy,
@@ -88,26 +86,23 @@ static bool copy_room(loom_analysis *an, const loom_stats *stats, loom_stats *ou
   return out->buffets && out->fanout && out->first_latency;
 }
 
-/* The nest from a position on, for both kinds of tile of a loop at or outside it. */
-static bool evaluate_kinds(loom_analysis *an, size_t from, int index, loom_stats *stats) {
-  loom_loop *loop = &an->loops[index];
+/* The nest from a loop with two kinds of tile on: for the first tile, then for the others. */
+static bool evaluate_kinds(loom_analysis *an, size_t at, loom_stats *stats) {
+  loom_loop *loop = &an->loops[an->path[an->nest[at].at].node.loop];
   loom_tiles tiles;
   if (an->rules->tiles(an->ctx, extent_around(an, loop), loop->tile, loop->first, &tiles) !=
       LOOM_OK)
     return false;
-  loom_relevancy relevancy =
-      an->access < 0 ? LOOM_RELEVANT
-                     : loom_access_relevancy(loom_access_of(an, an->access), loop->variable);
   loom_stats second;
   if (!copy_room(an, stats, &second)) return false;
   loom_frame frame = {an->frames, &second};
   an->frames = &frame;
   loop->kind = 0;
-  bool good = evaluate_from(an, from, stats);
+  bool good = evaluate_from(an, at, stats);
   if (good && tiles.repeats[1] != an->zero) {
     loop->kind = 1;
-    good =
-        evaluate_from(an, from, &second) && loom_combine_kinds(an, loop, relevancy, stats, &second);
+    good = evaluate_from(an, at, &second) &&
+           loom_combine_kinds(an, loop, an->nest[at].relevancy, stats, &second);
   }
   loop->kind = -1;
   an->frames = frame.next;
@@ -117,10 +112,8 @@ static bool evaluate_kinds(loom_analysis *an, size_t from, int index, loom_stats
 static bool evaluate_from(loom_analysis *an, size_t from, loom_stats *stats) {
   size_t at = from;
   for (; at < an->n_nest; at++) {
-    int loop = an->path[an->nest[at].at].node.loop;
-    int choice = loop < 0 ? -1 : undecided(an, &an->loops[loop]);
-    if (choice >= 0) {
-      if (!evaluate_kinds(an, at, choice, stats)) return false;
+    if (undecided(an, at)) {
+      if (!evaluate_kinds(an, at, stats)) return false;
       break;
     }
     if (!enter(an, at)) return false;
@@ -130,7 +123,7 @@ static bool evaluate_from(loom_analysis *an, size_t from, loom_stats *stats) {
   return true;
 }
 
-#define MOST_KINDS 16
+#define MOST_KINDS 12
 
 loom_status loom_evaluate(loom_analysis *an, loom_stats *stats) {
   int kinds = 0;
@@ -140,6 +133,7 @@ loom_status loom_evaluate(loom_analysis *an, loom_stats *stats) {
                           "einsum '%s': %d loops with a first tile; at most %d can be analysed",
                           an->einsum->name, kinds, MOST_KINDS);
   for (size_t v = 0; v < an->w->variables.n; v++) an->extents[v] = an->w->variables.at[v].size;
+  memset(an->levels, 0, an->n_nest * sizeof *an->levels);
   loom_frame frame = {an->frames, stats};
   an->frames = &frame;
   bool good = evaluate_from(an, 0, stats);

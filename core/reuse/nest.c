@@ -51,22 +51,25 @@ static void describe(loom_analysis *an, int access) {
   }
 }
 
-/* Loops over one variable that the tensor uses keep the order they have in the path. */
+/* Loops over one variable keep the order they have in the path where the tensor uses the variable,
+** and where the tiles of the outer one are of two kinds. */
 static loom_status check_order(loom_analysis *an, int access) {
   for (size_t i = 0; i < an->n_nest; i++) {
     const loom_path_node *node = &an->path[an->nest[i].at];
-    if (node->node.loop < 0 || an->nest[i].relevancy == LOOM_IRRELEVANT) continue;
+    if (node->node.loop < 0) continue;
+    const loom_loop *outer = &an->loops[node->node.loop];
+    if (an->nest[i].relevancy == LOOM_IRRELEVANT && !outer->two_kinds) continue;
     for (size_t k = 0; k < i; k++) {
       const loom_path_node *other = &an->path[an->nest[k].at];
       if (other->node.loop <= node->node.loop ||
-          an->loops[other->node.loop].variable != an->loops[node->node.loop].variable)
+          an->loops[other->node.loop].variable != outer->variable)
         continue;
-      const loom_path_node *spatial = node->node.kind == LOOM_NODE_SPATIAL ? node : other;
-      return loom_fail(
-          an, LOOM_ERR_SPATIAL_TEMPORAL_ORDER, spatial->source,
-          "for tensor '%s' the loops over '%s' on '%s' and around it would change places",
-          an->w->tensors.at[loom_access_of(an, access)->tensor].name, node->node.variable,
-          spatial->node.component ? spatial->node.component : "?");
+      const loom_path_node *spatial = outer->spatial ? node : other;
+      return loom_fail(an, LOOM_ERR_SPATIAL_TEMPORAL_ORDER, spatial->source,
+                       "for tensor '%s' the loops over '%s' on '%s' and around it would change "
+                       "places",
+                       an->w->tensors.at[loom_access_of(an, access)->tensor].name,
+                       node->node.variable, spatial->node.component);
     }
   }
   return LOOM_OK;

@@ -69,12 +69,8 @@ static loom_status append_loop(loom_analysis *an, int source) {
     return loom_fail(an, LOOM_ERR_BAD_MAPPING, source,
                      "the loop has no rank variable in einsum '%s'", an->einsum->name);
   int variable = loom_workload_find_variable(an->w, name);
-  if (variable < 0)
-    return loom_fail_name(an, LOOM_ERR_UNKNOWN_RANK_VARIABLE, source, "unknown rank variable", name,
-                          loom_workload_variable_names(an->w));
-  if (!loom_einsum_has_variable(an->einsum, variable))
-    return loom_fail(an, LOOM_ERR_UNKNOWN_RANK_VARIABLE, source,
-                     "einsum '%s' has no rank variable '%s'", an->einsum->name, name);
+  if (variable < 0 || !loom_einsum_has_variable(an->einsum, variable))
+    return loom_fail_variable(an, source, name);
   loom_path_node *node = append(an, source);
   node->node.loop = (int)an->n_loops;
   node->node.variable = loom_name_of_variable(an, variable);

@@ -31,8 +31,9 @@ typedef struct loom_loop {
   bool two_kinds; /* a first tile, then others */
   bool varies;    /* trips depend on which kinds of tile enclose the loop, or on its own */
   loom_expr tile, first;
-  loom_expr trips;     /* not varies: extent / tile */
-  loom_expr reference; /* not varies: trips as tensors see them that do not use the variable */
+  /* LOOM_NONE where they depend on the kinds of tile around the loop: */
+  loom_expr trips;     /* tiles in the extent */
+  loom_expr reference; /* as tensors see them that do not use the variable */
   int kind;            /* while evaluating: kind of tile chosen, or -1 */
   int shared_buffet;   /* while evaluating: buffet whose traffic the units shared, or -1 */
 } loom_loop;
@@ -200,6 +201,8 @@ loom_status loom_fail(const loom_analysis *an, loom_status status, int source, c
 /* As loom_name_error, at a node of the mapping. */
 loom_status loom_fail_name(const loom_analysis *an, loom_status status, int source,
                            const char *what, const char *name, loom_names known);
+/* Records that the einsum has no such rank variable, with those it has. */
+loom_status loom_fail_variable(const loom_analysis *an, int source, const char *name);
 /* The error recorded, or LOOM_ERR_MEMORY where none is. */
 loom_status loom_failed(const loom_analysis *an);
 

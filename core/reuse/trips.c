@@ -38,11 +38,16 @@ static loom_status count_loop(loom_analysis *an, loom_loop *loop) {
   const loom_loop *outer = loop->outer < 0 ? NULL : &an->loops[loop->outer];
   loop->two_kinds = loop->first != LOOM_NONE;
   loop->varies = loop->two_kinds || (outer && outer->two_kinds);
-  if (loop->varies) return LOOM_OK;
+  if (outer && outer->two_kinds) return LOOM_OK;
   loom_expr extent = outer ? outer->tile : an->w->variables.at[loop->variable].size;
   loom_tiles tiles;
-  loom_status status = an->rules->tiles(an->ctx, extent, loop->tile, LOOM_NONE, &tiles);
+  loom_status status = an->rules->tiles(an->ctx, extent, loop->tile, loop->first, &tiles);
   if (status != LOOM_OK) return status;
+  if (loop->two_kinds) {
+    loom_expr trips = loom_add(an->ctx, tiles.repeats[0], tiles.repeats[1]);
+    loop->trips = loop->reference = an->path[loop->at].node.trips = trips;
+    return trips == LOOM_NONE ? loom_failed(an) : LOOM_OK;
+  }
   loop->trips = loop->reference = tiles.repeats[0];
   if (!outer && an->concrete && loom_is_integer(an->ctx, loop->trips) != LOOM_YES &&
       loom_einsum_used_alone(an->einsum, loop->variable))
