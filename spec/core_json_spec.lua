@@ -38,7 +38,7 @@ describe("json.decode", function()
       ['{"a": 1,\n "a": 2}'] = "duplicate",
       ["\n[9223372036854775808]"] = "integer",
       ["[1]\n x"] = "end of file",
-      ['{"a":\n'] = "end of input",
+      ['{"a":\n'] = "end of file",
       ["\n{a: 1}"] = "expected",
       ["\n[1e999]"] = "real",
       ['["a\nb"]'] = "newline",

@@ -37,6 +37,7 @@ typedef struct bind_context {
 
 /* The userdata of an expression.  User value 1 is the cache of its context. */
 typedef struct bind_box {
+  const char *mark; /* tells boxes from other userdata, see expr.c */
   bind_context *owner;
   loom_expr id;
   uint32_t generation;
@@ -105,7 +106,8 @@ loom_expr bind_take(bind_scope *s, const char *name);
 loom_expr bind_field(bind_scope *s, int i, const char *name);
 /* As bind_arg, but nil, absence and infinity are LOOM_NONE. */
 loom_expr bind_optional(bind_scope *s, int i);
-/* Pushes the box of a handle; LOOM_NONE raises the error of the context.  [-0, +1, e] */
+/* Returns the box of a handle, on top of others; LOOM_NONE raises the error of the context.
+** [-0, +2, e] */
 int bind_return(bind_scope *s, loom_expr e);
 /* Pushes the box of a handle, nil for LOOM_NONE.  [-0, +1, m] */
 void bind_push(bind_scope *s, loom_expr e);

@@ -10,44 +10,46 @@
 
 /* ---- boxes -------------------------------------------------------------------------------- */
 
+/* Its address marks boxes: telling one from other userdata of its size is two calls of Lua. */
+static const char mark = 0;
+
 bind_box *bind_test_box(lua_State *L, int i) {
   bind_box *box = lua_touserdata(L, i);
-  if (!box || !lua_getmetatable(L, i)) return NULL;
-  int same = lua_rawequal(L, -1, lua_upvalueindex(1));
-  lua_pop(L, 1);
-  return same ? box : NULL;
+  return box && lua_rawlen(L, i) == sizeof *box && box->mark == &mark ? box : NULL;
 }
 
-void bind_push(bind_scope *s, loom_expr e) {
+/* Pushes the cache and the box of a live handle.  [-0, +2, m] */
+static void push_box(bind_scope *s, loom_expr e) {
   lua_State *L = s->L;
-  if (e == LOOM_NONE) {
-    lua_pushnil(L);
-    return;
-  }
   uint32_t generation = loom_expr_generation(s->ctx, e);
   lua_getiuservalue(L, s->holder, 1);
   if (lua_rawgeti(L, -1, e) == LUA_TUSERDATA) {
     const bind_box *known = lua_touserdata(L, -1);
-    if (known->generation == generation) {
-      lua_remove(L, -2);
-      return;
-    }
+    if (known->generation == generation) return;
   }
   lua_pop(L, 1);
   bind_box *box = lua_newuserdatauv(L, sizeof *box, 1);
-  *box = (bind_box){s->owner, e, generation};
+  *box = (bind_box){&mark, s->owner, e, generation};
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_setmetatable(L, -2);
   lua_pushvalue(L, -2);
   lua_setiuservalue(L, -2, 1);
   lua_pushvalue(L, -1);
   lua_rawseti(L, -3, e);
-  lua_remove(L, -2);
+}
+
+void bind_push(bind_scope *s, loom_expr e) {
+  if (e == LOOM_NONE) {
+    lua_pushnil(s->L);
+    return;
+  }
+  push_box(s, e);
+  lua_remove(s->L, -2);
 }
 
 int bind_return(bind_scope *s, loom_expr e) {
   if (e == LOOM_NONE) return bind_raise(s);
-  bind_push(s, e);
+  push_box(s, e);
   return 1;
 }
 
@@ -309,7 +311,9 @@ static int l_args(lua_State *L) {
   size_t n = loom_expr_arity(s.ctx, e);
   lua_createtable(L, n > INT32_MAX ? 0 : (int)n, 0);
   for (size_t i = 0; i < n; i++) {
-    bind_return(&s, loom_expr_arg(s.ctx, e, i));
+    loom_expr arg = loom_expr_arg(s.ctx, e, i);
+    if (arg == LOOM_NONE) return bind_raise(&s);
+    bind_push(&s, arg);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
