@@ -124,6 +124,19 @@ describe("set expressions", function()
   end)
 end)
 
+describe("a workload whose tensors are used in part", function()
+  it("survives", function()
+    local w = loom.workload {
+      sizes = { p = 8, r = 3, q = 8 }, bits = 8, partial = "T",
+      "A: T[x: q] = I[q]", "B: O[p] = T[x: p + r] * F[r]",
+    }
+    local r = dofile(files.root "examples/matmul.lua")
+    local text = case.encode(w, r.arch, loom.mapping "DRAM: I T O F\nfor q\nA on MAC")
+    local back = case.from_json(decode(text))
+    assert.are.equal("T", back.workload.partial)
+  end)
+end)
+
 describe("mistakes", function()
   local function raw()
     return decode(files.read(files.path "golden/mapping/matmul.json")).cases[1]

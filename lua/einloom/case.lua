@@ -316,6 +316,7 @@ local function write_workload(workload)
     name = workload.name,
     rank_variables = workload.rank_variables, einsums = einsums,
     n_instances = workload.n_instances,
+    partial = workload.partial,
     shared_tensors = shared and #shared > 0 and shared or nil,
   }
 end

@@ -78,7 +78,7 @@ local function traceback(problem)
 end
 
 local function run_lua(path, args)
-  local chunk, message = loadfile(path)
+  local chunk, message = loadfile(path, "t")
   if not chunk then error(errors.new("syntax", message), 0) end
   local values = table.pack(xpcall(chunk, traceback, table.unpack(args or {})))
   if not values[1] then error(values[2], 0) end
