@@ -180,6 +180,18 @@ describe("the model", function()
     assert.truthy(analyze(two, machine(), half, { allow_unmapped_einsums = true }))
   end)
 
+  it("shows the line of a text with a caret", function()
+    local _, message = model.analyze(matmul(), machine(),
+      mapping.new("Main: A B Z\n\tGbl: A\nfor m, k, n\nMAC", { name = "f.loom" }))
+    assert.truthy(message:find "^f.loom:2:2: [^\n]*Gbl[^\n]*\n  \tGbl: A\n  \t%^$", message)
+    local nodes = { mapping.storage { "Main", "A" }, mapping.storage { "Gbl", "A" } }
+    _, message = model.analyze(matmul(), machine(), mapping.new(nodes))
+    assert.truthy(message:find "^mapping.nodes%[2%]: [^\n]*Gbl[^\n]*$", message)
+    local two = workload.new { sizes = { m = 4 }, bits = 8, "T[m] = A[m]", "Z[m] = T[m]" }
+    _, message = model.analyze(two, machine(), mapping.new "Main: A T Z\nfor m\n MAC")
+    assert.truthy(message:find "^mapping:3:2: [^\n]*\n   MAC\n   %^$", message)
+  end)
+
   it("refuses misuse", function()
     local w, a, m = matmul(), machine(), mapping.new(nest)
     front.mentions(front.raised(model.analyze, {}, a, m).message, { "argument 1", "workload" })

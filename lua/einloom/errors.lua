@@ -113,6 +113,24 @@ function errors.position(source, position)
   return low, position - starts[low] + 1
 end
 
+--- A message that begins with a place in the source, "name:line:column: ", with the line and a
+--- caret below it; any other message as it is.
+---@param message string
+---@param source? { name: string, text: string }
+---@return string
+function errors.annotate(message, source)
+  local prefix = source and source.name .. ":"
+  if not prefix or message:sub(1, #prefix) ~= prefix then return message end
+  local line, column, rest = message:match("^(%d+):(%d+): (.*)$", #prefix + 1)
+  line, column = math.tointeger(line), math.tointeger(column)
+  source.starts = source.starts or line_starts(source)
+  local start = line and source.starts[line]
+  if not start then return message end
+  return tostring(errors.new("", rest, {
+    file = source.name, line = line, column = column, text = source.text:match("^[^\n]*", start),
+  }))
+end
+
 --- Raises an error at a byte position of a text.
 ---@param kind string
 ---@param source { name: string, text: string }

@@ -31,6 +31,7 @@ mapping.max_depth = mapping_text.max_depth
 ---@class einloom.Mapping
 ---@field nodes einloom.Node[]
 ---@field symbols table<string, einloom.Expr> the symbols of the tile shapes by name
+---@field source? { name: string, text: string } the text it was read from
 local Mapping = { __name = "einloom.mapping" }
 Mapping.__index = Mapping
 
@@ -369,7 +370,8 @@ function mapping.new(x, options)
     end
   end
   local nodes = check_list(list, path, 0)
-  return setmetatable({ nodes = nodes, symbols = collect_symbols(nodes) }, Mapping)
+  local source = type(x) == "string" and { name = options.name or "mapping", text = x } or nil
+  return setmetatable({ nodes = nodes, symbols = collect_symbols(nodes), source = source }, Mapping)
 end
 
 --- Whether a value is a mapping.

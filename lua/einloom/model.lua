@@ -334,9 +334,12 @@ function model.analyze(w, a, m, options)
   if not ok then
     local e = core_w
     if not errors.is(e) then error(e, 0) end
-    return nil, tostring(e), e.kind
+    e.caller = nil
+    return nil, errors.annotate(tostring(e), m.source), e.kind
   end
-  return core.analyze(core_w, core_a, core_m, options)
+  local result, message, kind = core.analyze(core_w, core_a, core_m, options)
+  if result then return result end
+  return nil, errors.annotate(message, m.source), kind
 end
 
 return model
