@@ -137,6 +137,20 @@ describe("a workload whose tensors are used in part", function()
   end)
 end)
 
+describe("a workload of which rank sizes were stated", function()
+  it("survives, with a stride that leaves a rest", function()
+    local w = loom.workload {
+      rank_sizes = { H = 10, R = 3 }, bits = 8, "A: T[H: q] = I[q]",
+        "B: O[p] = T[H: 2*p + r] * F[r]",
+    }
+    local r = dofile(files.root "examples/matmul.lua")
+    local text = case.encode(w, r.arch, loom.mapping "DRAM: I T O F\nfor q\nA on MAC")
+    local back = case.from_json(decode(text))
+    assert.are.same({ H = 10, R = 3 }, back.workload.rank_sizes)
+    assert.are.same({ q = 10, p = 4, r = 3 }, back.workload.rank_variables)
+  end)
+end)
+
 describe("mistakes", function()
   local function raw()
     return decode(files.read(files.path "golden/mapping/matmul.json")).cases[1]

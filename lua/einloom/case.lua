@@ -84,7 +84,8 @@ local number_fields = {
 }
 -- Numbers by name, or one number for all.
 local number_tables = {
-  rank_variables = true, bits_per_value = true, values_per_action = true, iteration_space = true,
+  rank_variables = true, rank_sizes = true, bits_per_value = true, values_per_action = true,
+    iteration_space = true,
 }
 
 local read
@@ -317,6 +318,7 @@ local function write_workload(workload)
     rank_variables = workload.rank_variables, einsums = einsums,
     n_instances = workload.n_instances,
     partial = workload.partial,
+    rank_sizes = next(workload.rank_sizes) and workload.rank_sizes or nil,
     shared_tensors = shared and #shared > 0 and shared or nil,
   }
 end

@@ -36,6 +36,7 @@ local workload = {}
 ---@field einsums einloom.WorkloadEinsum[]
 ---@field n_instances einloom.Value
 ---@field shared_tensors string[] tensors that einsums outside the workload use too
+---@field rank_sizes table<string, einloom.Value> sizes of ranks that were stated
 ---@field partial? string set of the tensors that may be used in part
 local Workload = { __name = "einloom.workload" }
 Workload.__index = Workload
@@ -343,6 +344,7 @@ function workload.new(def)
   check_renames(self)
   local partial = partial_tensors(self, def)
   self.partial = def.partial
+  self.rank_sizes = rank_sizes
   ranks.derive(list, variables, sizes, rank_sizes, partial, path)
   ranks.check(list, sizes, rank_sizes, partial)
   apply_bits(self, def)
