@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Runs every Lua example of doc/output.md and holds the tables there against the module.
+-- Runs every Lua example of README.md and doc/output.md and holds the tables of the latter against
+-- the module.
 
 local files = require "support.files"
 local loom = require "einloom"
@@ -21,6 +22,13 @@ local function run(block)
   assert(load(block, "=output", "t", env))()
   assert.are.same(expected, printed)
 end
+
+describe("the README", function()
+  it("has an example that runs", function()
+    local readme = files.read(files.root "README.md")
+    run(assert(readme:match "\n```lua\n(.-)\n```"))
+  end)
+end)
 
 describe("the manual of the output", function()
   local count = 0
