@@ -141,7 +141,7 @@ describe("a workload of which rank sizes were stated", function()
   it("survives, with a stride that leaves a rest", function()
     local w = loom.workload {
       rank_sizes = { H = 10, R = 3 }, bits = 8, "A: T[H: q] = I[q]",
-        "B: O[p] = T[H: 2*p + r] * F[r]",
+      "B: O[p] = T[H: 2*p + r] * F[r]",
     }
     local r = dofile(files.root "examples/matmul.lua")
     local text = case.encode(w, r.arch, loom.mapping "DRAM: I T O F\nfor q\nA on MAC")

@@ -85,7 +85,7 @@ local number_fields = {
 -- Numbers by name, or one number for all.
 local number_tables = {
   rank_variables = true, rank_sizes = true, bits_per_value = true, values_per_action = true,
-    iteration_space = true,
+  iteration_space = true,
 }
 
 local read
