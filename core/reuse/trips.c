@@ -74,7 +74,8 @@ static loom_status list_fanout(loom_analysis *an, loom_loop *loop) {
   return LOOM_OK;
 }
 
-/* The innermost temporal loop above the backing reservation of each shared tensor. */
+/* The innermost temporal loop above the backing reservation of each shared tensor:
+** doc/formulas.md#first-latency. */
 static void list_first_latencies(loom_analysis *an) {
   if (an->einsum->is_copy) return;
   for (size_t i = 0; i < an->n_path; i++) {
