@@ -26,12 +26,16 @@ typedef struct arguments {
   char **values;
 } arguments;
 
+static void on_interrupt(int signal_number);
+
 static void stop(lua_State *L, lua_Debug *info) {
   (void)info;
   lua_sethook(L, NULL, 0, 0);
+  signal(SIGINT, on_interrupt);
   luaL_error(L, "interrupted!");
 }
 
+/* A second signal before the state has stopped ends the process. */
 static void on_interrupt(int signal_number) {
   signal(signal_number, SIG_DFL);
   lua_sethook(interrupted, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- The loop of `einloom repl`: what goes in, what comes out, and that errors end nothing.
 
+local files = require "support.files"
+local program = require "support.program"
 local repl = require "einloom.repl"
 
 local function session(...)
@@ -69,5 +71,27 @@ describe("the loop", function()
   it("does not touch the globals of the program", function()
     session("some_name_of_a_session = 1")
     assert.is_nil(rawget(_G, "some_name_of_a_session"))
+  end)
+
+  it("drops the input so far when reading is interrupted", function()
+    local lines, i, out = { "x = (", false, "1 + 1" }, 0, {}
+    repl.run(function()
+      i = i + 1
+      if lines[i] == false then error "interrupted!" end
+      return lines[i]
+    end, function(text) out[#out + 1] = text end)
+    assert.truthy(table.concat(out):find "interrupted!.*\n2\n$")
+  end)
+
+  it("is not ended by Ctrl-C, however often", function()
+    local stop = 'io.popen("kill -INT " .. pid):close() while true do end\n'
+    local session_text = 'pid = io.open("/proc/self/stat"):read "n"\n' .. stop .. stop .. "40 + 2\n"
+    files.scratch(session_text, function(path)
+      local status, out = program.run("repl < " .. path)
+      assert.are.equal(0, status)
+      assert.truthy(out:find "42")
+      local _, n = out:gsub("interrupted!", "")
+      assert.are.equal(2, n)
+    end)
   end)
 end)

@@ -79,35 +79,43 @@ function repl.environment()
   return env
 end
 
---- Runs a session.
+-- Evaluates the text so far if it is whole; returns what is still open.
+local function take(text, env, write, write_error)
+  local chunk, incomplete, problem = compile(text, env)
+  if chunk then
+    evaluate(chunk, write, write_error)
+  elseif incomplete then
+    return text
+  else
+    write_error(problem .. "\n")
+  end
+end
+
+--- Runs a session. An error of `read` drops the statement that is open.
 ---@param read fun(): string? the next line without its end, nil at the end
 ---@param write fun(text: string)
----@param options? { prompt: boolean, write_error: fun(text: string), env: table }
+---@param options? { prompt: boolean?, write_error: fun(text: string)?, env: table? }
 function repl.run(read, write, options)
   options = options or {}
   local env = options.env or repl.environment()
   local write_error = options.write_error or write
   local function prompt(text) if options.prompt then write(text) end end
-  if options.prompt then
-    write(("einloom %s on %s; the module is `loom`, end with Ctrl-D\n"):format(
-      core.version or "", _VERSION))
-  end
-  local text
+  prompt(("einloom %s on %s; the module is `loom`, end with Ctrl-D\n"):format(core.version,
+    _VERSION))
+  local open
   while true do
-    prompt(text and ">> " or "> ")
-    local line = read()
-    if line == nil then break end
-    text = text and text .. "\n" .. line or line
-    local chunk, incomplete, problem = compile(text, env)
-    if chunk then
-      evaluate(chunk, write, write_error)
-      text = nil
-    elseif not incomplete then
-      write_error(problem .. "\n")
-      text = nil
+    prompt(open and ">> " or "> ")
+    local ok, line = pcall(read)
+    if not ok then
+      write_error(tostring(line) .. "\n")
+      open = nil
+    elseif line == nil then
+      break
+    else
+      open = take(open and open .. "\n" .. line or line, env, write, write_error)
     end
   end
-  if text then write_error "the input ended inside a statement\n" end
+  if open then write_error "the input ended inside a statement\n" end
   prompt "\n"
 end
 
