@@ -358,7 +358,9 @@ LOOM_API loom_status loom_arch_action(loom_arch *a, int component, const char *a
                                       loom_expr bits_per_action);
 LOOM_API int loom_arch_dimension(loom_arch *a, int component, const char *name, loom_expr fanout,
                                  loom_expr usage_scale, bool power_gateable);
-/* Per-tensor settings; einsum NULL: in every einsum (a setting with the einsum wins). */
+/* Per-tensor settings; einsum NULL: in every einsum, tensor NULL: every tensor.  A setting with the
+** einsum wins, then one with the tensor, then the last given.  Nothing given: no reuse, the tensor's
+** own bits, bits / bits_per_action, both directions. */
 LOOM_API loom_status loom_arch_may_reuse(loom_arch *a, int component, int dimension,
                                          const char *einsum, const char *tensor); /* NULL: all */
 LOOM_API loom_status loom_arch_bits_per_value(loom_arch *a, int component, const char *einsum,
@@ -493,7 +495,8 @@ typedef struct loom_node {
   const char *custom, *tensor, *component, *dim, *variable, *einsum;
   loom_expr tile, first, trips;
   bool persistent, backing, fused;
-  int loop; /* position among the loops of the path, or -1 */
+  int loop;   /* position among the loops of the path, or -1 */
+  int source; /* number of the mapping's node; of a reservation: its holder's */
 } loom_node;
 
 /* What a node is analysed from and gives back, innermost buffet first.  Fields are filled in the
@@ -545,8 +548,8 @@ typedef struct loom_options {
   size_t n_analyzers;
 } loom_options;
 
-/* Analyses every mapped einsum (model `reference`).  NULL and an error when the mapping is invalid.
-** The result outlives w, a and m. */
+/* Analyses every mapped einsum (model `reference`; doc/formulas.md).  NULL and an error when the
+** mapping is invalid, or when an error is recorded already.  The result outlives w, a and m. */
 LOOM_API LOOM_GIVE loom_result *loom_analyze(const loom_workload *w, const loom_arch *a,
                                              const loom_mapping *m, const loom_options *options);
 LOOM_API void loom_result_free(loom_result *r);

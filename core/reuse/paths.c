@@ -28,7 +28,7 @@ static loom_path_node *append(loom_analysis *an, int source) {
   loom_path_node *node = &an->path[an->n_path++];
   *node =
       (loom_path_node){.source = source, .access = -1, .component = -1, .dim = -1, .analyzer = -1};
-  node->node = (loom_node){.kind = from->kind, .loop = -1};
+  node->node = (loom_node){.kind = from->kind, .loop = -1, .source = source};
   if (from->component) {
     node->component = loom_arch_find(an->a, from->component);
     node->node.component = loom_name_of_component(an, node->component);

@@ -24,7 +24,8 @@ static void reserve(placement *p, const loom_path_node *holder) {
                            .component = holder->node.component,
                            .persistent = holder->node.persistent,
                            .backing = holder->node.backing,
-                           .loop = -1};
+                           .loop = -1,
+                           .source = holder->source};
   node->analyzer = -1;
 }
 
