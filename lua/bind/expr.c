@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bind.h"
+#include "model/names.h"
 
 /* ---- boxes -------------------------------------------------------------------------------- */
 
@@ -202,20 +203,24 @@ static loom_expr *push_symbols(bind_scope *s, loom_expr e, size_t *n) {
   return symbols;
 }
 
-/* Raises: the expression has no symbol of that name, but these.  [-0, +0, v] */
+/* The symbols of an expression as names. */
+typedef struct symbol_names {
+  const loom_ctx *ctx;
+  const loom_expr *symbols;
+} symbol_names;
+
+static const char *name_at(const void *data, size_t i) {
+  const symbol_names *names = data;
+  return loom_symbol_name(names->ctx, names->symbols[i]);
+}
+
+/* Raises: the expression has no symbol of that name, but these, one of which may be meant.
+** [-0, +0, v] */
 static int unknown_symbol(bind_scope *s, const char *name, size_t n, const loom_expr *symbols) {
-  lua_State *L = s->L;
-  luaL_Buffer list;
-  luaL_buffinit(L, &list);
-  for (size_t i = 0; i < n; i++) {
-    if (i > 0) luaL_addstring(&list, ", ");
-    luaL_addstring(&list, loom_symbol_name(s->ctx, symbols[i]));
-  }
-  luaL_pushresult(&list);
-  return luaL_error(L,
-                    n > 0 ? "no symbol '%s' in the expression (it has %s)"
-                          : "no symbol '%s' in the expression (it has none)%s",
-                    name, lua_tostring(L, -1));
+  symbol_names names = {s->ctx, symbols};
+  loom_name_error(s->ctx, LOOM_ERR_ARGUMENT, "substitution", "no symbol", name,
+                  (loom_names){n, &names, name_at});
+  return bind_raise(s);
 }
 
 /* Refuses keys of the table at 2 that are no symbol of the expression, by name or itself.
