@@ -125,22 +125,22 @@ LOOM_API uint32_t loom_expr_generation(const loom_ctx *ctx, loom_expr e); /* 0: 
 /* ---- expressions: building ---------------------------------------------------------------- */
 
 /* X(enumerator, name).  Order is strength: it is the major key of the canonical order. */
-#define LOOM_KIND_LIST(X)                                                            \
-  X(LOOM_NUM, "num") /* exact rational */                                            \
-  X(LOOM_SYM, "sym") /* symbol with assumptions */                                   \
-  X(LOOM_POW, "pow") /* base ^ integer exponent, exponent not 0 or 1 */              \
-  X(LOOM_MUL, "mul") /* product of two or more powers, no numeric coefficient */     \
-  X(LOOM_ADD, "add") /* constant + sum of coefficient * term; also c * term alone */ \
-  X(LOOM_MIN, "min")                                                                 \
-  X(LOOM_MAX, "max")                                                                 \
-  X(LOOM_FLOOR, "floor")                                                             \
-  X(LOOM_CEIL, "ceil")                                                               \
-  X(LOOM_FLOORDIV, "floor_div") /* floor(a / b) */                                   \
-  X(LOOM_MOD, "mod")            /* a - b * floor(a / b) */                           \
-  X(LOOM_MODIDX, "mod_index")   /* (a // d) % m */                                   \
-  X(LOOM_LT, "lt")              /* a < b: 1 or 0 */                                  \
-  X(LOOM_LE, "le")              /* a <= b: 1 or 0 */                                 \
-  X(LOOM_EQ, "eq")              /* a == b: 1 or 0 */                                 \
+#define LOOM_KIND_LIST(X)                                               \
+  X(LOOM_NUM, "num") /* exact rational */                               \
+  X(LOOM_SYM, "sym") /* symbol with assumptions */                      \
+  X(LOOM_POW, "pow") /* base ^ integer exponent, exponent not 0 or 1 */ \
+  X(LOOM_MUL, "mul") /* product of two or more powers */                \
+  X(LOOM_ADD, "add") /* constant + sum of coefficient * term */         \
+  X(LOOM_MIN, "min")                                                    \
+  X(LOOM_MAX, "max")                                                    \
+  X(LOOM_FLOOR, "floor")                                                \
+  X(LOOM_CEIL, "ceil")                                                  \
+  X(LOOM_FLOORDIV, "floor_div") /* floor(a / b) */                      \
+  X(LOOM_MOD, "mod")            /* a - b * floor(a / b) */              \
+  X(LOOM_MODIDX, "mod_index")   /* (a // d) % m */                      \
+  X(LOOM_LT, "lt")              /* a < b: 1 or 0 */                     \
+  X(LOOM_LE, "le")              /* a <= b: 1 or 0 */                    \
+  X(LOOM_EQ, "eq")              /* a == b: 1 or 0 */                    \
   X(LOOM_SELECT, "select")      /* c ~= 0 ? a : b */
 
 typedef enum loom_kind {
@@ -192,8 +192,9 @@ LOOM_API loom_expr loom_max(loom_ctx *ctx, size_t n, const loom_expr *args);
 
 LOOM_API loom_kind loom_expr_kind(const loom_ctx *ctx, loom_expr e);
 LOOM_API const char *loom_kind_name(loom_kind kind);
-/* Number of arguments and the i-th: for add, terms with their coefficient multiplied in (the
-** constant, if not 0, first); for mul, powers; for pow, base and exponent. */
+/* Kind, number of arguments and the i-th: for add, terms with their coefficient multiplied in (the
+** constant, if not 0, first); for mul, the coefficient, if not 1, then powers (3 * x is a mul here);
+** for pow, base and exponent.  Building the kind from the arguments gives e. */
 LOOM_API size_t loom_expr_arity(const loom_ctx *ctx, loom_expr e);
 LOOM_API loom_expr loom_expr_arg(loom_ctx *ctx, loom_expr e, size_t i);
 LOOM_API const char *loom_symbol_name(const loom_ctx *ctx, loom_expr e);

@@ -4,8 +4,15 @@
 
 #include <stdlib.h>
 
+/* A sum of one term without a constant: from outside, the product it stands for. */
+static bool is_scaled_term(const loom_ctx *ctx, loom_expr e) {
+  return loom_kind_of(ctx, e) == LOOM_ADD && loom_add_count(ctx, e) == 1 &&
+         loom_num_is_zero(loom_add_constant(ctx, e));
+}
+
 loom_kind loom_expr_kind(const loom_ctx *ctx, loom_expr e) {
-  return loom_expr_live(ctx, e) ? loom_kind_of(ctx, e) : LOOM_NUM;
+  if (!loom_expr_live(ctx, e)) return LOOM_NUM;
+  return is_scaled_term(ctx, e) ? LOOM_MUL : loom_kind_of(ctx, e);
 }
 
 const char *loom_kind_name(loom_kind kind) {
@@ -24,6 +31,7 @@ static bool has_constant(const loom_ctx *ctx, loom_expr e) {
 
 size_t loom_expr_arity(const loom_ctx *ctx, loom_expr e) {
   if (!loom_expr_live(ctx, e)) return 0;
+  if (is_scaled_term(ctx, e)) return 1 + loom_mul_count(ctx, loom_add_term(ctx, e, 0).id);
   switch (loom_kind_of(ctx, e)) {
   case LOOM_NUM:
   case LOOM_SYM: return 0;
@@ -31,6 +39,11 @@ size_t loom_expr_arity(const loom_ctx *ctx, loom_expr e) {
   case LOOM_ADD: return loom_add_count(ctx, e) + has_constant(ctx, e);
   default: return loom_child_count(ctx, e);
   }
+}
+
+static loom_expr argument_of_product(loom_ctx *ctx, loom_expr e, size_t i) {
+  loom_power power = loom_mul_power(ctx, e, i);
+  return loom_finish(ctx, loom_build_product(ctx, LOOM_NUM_ONE, 1, &power));
 }
 
 static loom_expr argument_of_sum(loom_ctx *ctx, loom_expr e, size_t i) {
@@ -43,8 +56,13 @@ loom_expr loom_expr_arg(loom_ctx *ctx, loom_expr e, size_t i) {
   if (!loom_usable1(ctx, e)) return LOOM_NONE;
   if (i >= loom_expr_arity(ctx, e)) {
     loom_error_set(ctx, LOOM_ERR_ARGUMENT, "a %s expression has no argument %zu",
-                   loom_kind_name(loom_kind_of(ctx, e)), i);
+                   loom_kind_name(loom_expr_kind(ctx, e)), i);
     return LOOM_NONE;
+  }
+  if (is_scaled_term(ctx, e)) {
+    loom_term term = loom_add_term(ctx, e, 0);
+    return i == 0 ? loom_finish(ctx, loom_from_num(ctx, term.coef))
+                  : argument_of_product(ctx, term.id, i - 1);
   }
   loom_power power;
   switch (loom_kind_of(ctx, e)) {
@@ -52,9 +70,7 @@ loom_expr loom_expr_arg(loom_ctx *ctx, loom_expr e, size_t i) {
   case LOOM_POW:
     power = loom_mul_power(ctx, e, 0);
     return i == 0 ? power.base : loom_int(ctx, power.exponent);
-  case LOOM_MUL:
-    power = loom_mul_power(ctx, e, i);
-    return loom_finish(ctx, loom_build_product(ctx, LOOM_NUM_ONE, 1, &power));
+  case LOOM_MUL: return argument_of_product(ctx, e, i);
   default: return loom_child(ctx, e, i);
   }
 }
