@@ -65,6 +65,13 @@ describe("the annotated nest", function()
     assert.is_not_nil(column)
   end)
 
+  it("shows of a toll what passes through", function()
+    local c = case.load(files.path "golden/mapping/toll.json")[1]
+    local text = tostring(assert(loom.analyze(c.workload, c.arch, c.mapping)))
+    local toll = text:match "toll Link: A B Z(.-)\n *%a"
+    assert.truthy(toll:find "A tile +m=8 k=4\n|   from Main +32 values\n|   reads +0 actions\n| B")
+  end)
+
   it("shows a copy", function()
     for _, c in ipairs(case.load(files.path "golden/mapping/pointwise.json")) do
       if c.id == "pointwise_005" then

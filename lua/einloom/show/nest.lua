@@ -62,12 +62,18 @@ end
 
 local function is_zero(value) return tostring(value) == "0" end
 
+local function passes_through(einsum, buffet)
+  for _, node in ipairs(einsum:path()) do
+    if node.kind == "toll" and node.component == buffet.level then return true end
+  end
+  return false
+end
+
 -- The rows of a buffet: label and a function from the buffet to its text.
 local function rows_of(einsum, buffet)
-  local rows = {
-    { "tile", function(e, b) return tile_text(e, b) end },
-    { "holds", function(_, b) return holds_text(b) end },
-  }
+  local rows = { { "tile", tile_text } }
+  local toll = passes_through(einsum, buffet)
+  if not toll then rows[2] = { "holds", function(_, b) return holds_text(b) end } end
   local function add(label, values)
     if not is_zero(values(buffet)) then
       rows[#rows + 1] = { label, function(_, b) return count(values(b), "values") end }
@@ -82,7 +88,9 @@ local function rows_of(einsum, buffet)
     add("to " .. parent, function(b) return b.total_writes_to_parent end)
   end
   rows[#rows + 1] = { "reads", function(_, b) return count(b.reads, "actions") end }
-  rows[#rows + 1] = { "writes", function(_, b) return count(b.writes, "actions") end }
+  if not toll then
+    rows[#rows + 1] = { "writes", function(_, b) return count(b.writes, "actions") end }
+  end
   return rows
 end
 

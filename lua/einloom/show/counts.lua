@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: MIT
+-- What the counts of one buffet are made of: the loops above its holder and how each acts, the
+-- values of one visit, the actions of one value. Only says what a result already holds.
+
+local arch_module = require "einloom.arch"
+local core = require "einloom.core"
+local nest_show = require "einloom.show.nest"
+local result = require "einloom.result"
+local sets = require "einloom.sets"
+
+local counts = {}
+
+---@class einloom.CountsView
+---@field einsum einloom.EinsumResult with its formulas
+---@field buffet einloom.Buffet
+---@field tensor string
+---@field level string
+---@field nest table[] of the tensor
+---@field position? integer of the holder in the nest; nil in copies
+---@field parent? string the next outer holder
+---@field loops table[] above the holder: {node =, class =, shared =}
+
+function counts.is_loop(node) return node.kind == "temporal" or node.kind == "spatial" end
+
+local function is_holder(node)
+  return not counts.is_loop(node) and node.kind ~= "reservation" and node.kind ~= "compute"
+end
+
+local function is_level(node) return is_holder(node) or node.kind == "compute" end
+
+-- ---- loops ----------------------------------------------------------------------------------
+
+local function relevancy(view, variable)
+  for _, form in ipairs(view.access.affine) do
+    for _, term in ipairs(form.terms) do
+      if term[1] == variable then
+        return #form.terms == 1 and form.constant == 0 and "relevant" or "partially relevant"
+      end
+    end
+  end
+  return "irrelevant"
+end
+
+local function component(view, name)
+  for _, node in ipairs(view.arch.nodes) do
+    if node.name == name then return node end
+  end
+end
+
+local function may_reuse(view, node)
+  for _, dimension in ipairs(component(view, node.component).spatial) do
+    if dimension.name == node.dim then
+      return arch_module.reusable(dimension, view.context, node.component)[view.tensor] == true
+    end
+  end
+  return false
+end
+
+local function loops_above(view)
+  local loops, outermost = {}, true
+  for i = view.position - 1, 1, -1 do
+    local node = view.nest[i]
+    if is_holder(node) then outermost = false end
+    if counts.is_loop(node) then
+      local class = relevancy(view, node.variable)
+      local shared = node.kind == "spatial" and outermost and class == "irrelevant"
+        and may_reuse(view, node)
+      table.insert(loops, 1, { node = node, class = class, shared = shared })
+    end
+  end
+  return loops
+end
+
+--- Which loops multiply a count.
+function counts.every() return true end
+function counts.not_shared(loop) return not loop.shared end
+function counts.first_touch(loop)
+  if loop.node.kind == "spatial" then return not loop.shared end
+  return loop.class == "relevant"
+end
+
+--- A first factor times the trips of some loops: as text and as an expression.
+---@param first userdata
+---@param loops table[]
+---@param multiplies fun(loop: table): boolean
+---@return string, userdata
+function counts.product(first, loops, multiplies)
+  local factors, values = { tostring(first) }, { first }
+  for _, loop in ipairs(loops) do
+    if multiplies(loop) then
+      factors[#factors + 1] = ("(%s: %s)"):format(loop.node.variable, loop.node.trips)
+      values[#values + 1] = loop.node.trips
+    end
+  end
+  return table.concat(factors, " x "), core.product(values)
+end
+
+-- ---- values and actions -----------------------------------------------------------------------
+
+local function extents_at(view, position)
+  local extents = {}
+  for _, variable in ipairs(view.einsum:variables_of(view.tensor)) do
+    extents[variable] = view.einsum:size(variable)
+  end
+  for i = 1, position do
+    local node = view.nest[i]
+    if node.variable and extents[node.variable] then extents[node.variable] = node.tile end
+  end
+  return extents
+end
+
+--- Values that go in or out with one visit.
+---@return userdata
+function counts.fill(view)
+  if view.nest[view.position].kind == "compute" then return core.int(1) end
+  return view.einsum:values_in(view.tensor, extents_at(view, view.position))
+end
+
+-- The tensor's value in a field that may be keyed by sets.
+local function of_tensor(view, field, path)
+  if field == nil then return nil end
+  return sets.resolve(field, view.context, path)[view.tensor]
+end
+
+--- Actions of one value moved, or nil when the component has no such action.
+---@param name string "read" or "write"
+---@return userdata?
+function counts.rate(view, name)
+  local node = component(view, view.level)
+  for _, action in ipairs(node.actions or {}) do
+    if action.name == name then
+      local values = of_tensor(view, action.values_per_action, node.name)
+        or of_tensor(view, node.values_per_action, node.name)
+      if values then return 1 / core.sum { values } end
+      local bits = of_tensor(view, node.bits_per_value, node.name) or view.access.bits_per_value
+      return core.sum { bits } / (action.bits_per_action or 1)
+    end
+  end
+end
+
+--- "up", "down" or "up_and_down": what a toll counts of the tensor.
+---@return string
+function counts.direction(view)
+  local node = component(view, view.level)
+  return of_tensor(view, node.direction, node.name) or "up_and_down"
+end
+
+--- The buffet of the tensor next further in, or nil.
+---@return einloom.Buffet?
+function counts.child(view)
+  for i = view.position + 1, #view.nest do
+    local node = view.nest[i]
+    if is_level(node) then return view.einsum.levels[node.component][view.tensor] end
+  end
+end
+
+-- ---- the view ---------------------------------------------------------------------------------
+
+local function access_of(definition, tensor)
+  for _, access in ipairs(definition.tensors) do
+    if access.tensor == tensor then return access end
+  end
+end
+
+local function position_of(nest, level)
+  for i, node in ipairs(nest) do
+    if is_level(node) and node.component == level then return i end
+  end
+end
+
+--- What there is to know of a buffet.
+---@param buffet einloom.Buffet
+---@return einloom.CountsView
+function counts.view(buffet)
+  local einsum = result.einsum_of(buffet)
+  local _, formulas = result.formulas(einsum)
+  local workload, arch = result.context_of(einsum)
+  local view = {
+    einsum = formulas, tensor = buffet.tensor, level = buffet.level, arch = arch,
+    buffet = formulas.levels[buffet.level][buffet.tensor], nest = formulas:nest(buffet.tensor),
+    definition = formulas:definition(), context = workload:context(formulas.name),
+  }
+  view.access = access_of(view.definition, view.tensor)
+  view.position = position_of(view.nest, view.level)
+  view.parent = nest_show.parent_of(formulas, view.buffet)
+  view.loops = view.definition.is_copy and {} or loops_above(view)
+  for _, node in ipairs(view.nest) do view.patterned = view.patterned or node.first ~= nil end
+  return view
+end
+
+return counts
