@@ -74,20 +74,6 @@ bool loom_rank_has_halo(const loom_workload *w, const loom_rank *rank, int varia
 
 /* ---- the public questions ----------------------------------------------------------------- */
 
-static const loom_einsum *einsum_at(const loom_workload *w, int einsum) {
-  if (einsum >= 0 && (size_t)einsum < w->einsums.n) return &w->einsums.at[einsum];
-  loom_error_set(w->ctx, LOOM_ERR_ARGUMENT, "the workload has no einsum number %d", einsum);
-  return NULL;
-}
-
-static const loom_access *access_at(const loom_workload *w, int einsum, int access) {
-  const loom_einsum *e = einsum_at(w, einsum);
-  if (!e) return NULL;
-  if (access >= 0 && (size_t)access < e->accesses.n) return &e->accesses.at[access];
-  loom_error_set(w->ctx, LOOM_ERR_ARGUMENT, "einsum '%s' has no access number %d", e->name, access);
-  return NULL;
-}
-
 static int variable_at(const loom_workload *w, int einsum, const char *variable) {
   int v = loom_workload_find_variable(w, variable);
   if (v < 0)
@@ -97,13 +83,13 @@ static int variable_at(const loom_workload *w, int einsum, const char *variable)
 }
 
 int loom_workload_relevancy(loom_workload *w, int einsum, int access, const char *variable) {
-  const loom_access *a = access_at(w, einsum, access);
+  const loom_access *a = loom_workload_access_at(w, einsum, access);
   int v = a ? variable_at(w, einsum, variable) : -1;
   return v < 0 ? -1 : (int)loom_access_relevancy(a, v);
 }
 
 int loom_workload_used_alone(loom_workload *w, int einsum, const char *variable) {
-  const loom_einsum *e = einsum_at(w, einsum);
+  const loom_einsum *e = loom_workload_einsum_at(w, einsum);
   int v = e ? variable_at(w, einsum, variable) : -1;
   return v < 0 ? -1 : loom_einsum_used_alone(e, v);
 }
@@ -123,7 +109,7 @@ static void free_extents(loom_workload *w, loom_expr *extents) {
 loom_status loom_workload_stride_halo(loom_workload *w, int einsum, int access, int rank,
                                       const char *variable, loom_expr *stride, loom_expr *halo) {
   *stride = *halo = LOOM_NONE;
-  const loom_access *a = access_at(w, einsum, access);
+  const loom_access *a = loom_workload_access_at(w, einsum, access);
   int v = a ? variable_at(w, einsum, variable) : -1;
   if (v < 0) return loom_error_status(w->ctx);
   if (rank < 0 || (size_t)rank >= a->ranks.n)
@@ -145,7 +131,7 @@ loom_status loom_workload_stride_halo(loom_workload *w, int einsum, int access, 
 
 loom_expr loom_workload_tile_occupancy(loom_workload *w, int einsum, int access, size_t n,
                                        const char *const *variables, const loom_expr *tile) {
-  const loom_access *a = access_at(w, einsum, access);
+  const loom_access *a = loom_workload_access_at(w, einsum, access);
   loom_expr *extents = a ? whole_extents(w) : NULL;
   if (!extents) return LOOM_NONE;
   loom_expr result = LOOM_NONE;

@@ -109,14 +109,14 @@ loom_status loom_mapping_tensor(loom_mapping *m, int holder, const char *tensor)
   return name && loom_vec_push(m->ctx, &node->tensors, name) ? LOOM_OK : recorded(m);
 }
 
-/* A tile that failed to build is an error already recorded, not an open tile. */
-static bool failed_tile(const loom_mapping *m, loom_expr tile) {
-  return tile == LOOM_NONE && recorded(m) != LOOM_OK;
+/* A tile that failed to build is an error already recorded, not an open or absent tile. */
+static bool failed_tile(const loom_mapping *m, loom_expr tile, loom_expr first) {
+  return (tile == LOOM_NONE || first == LOOM_NONE) && recorded(m) != LOOM_OK;
 }
 
 int loom_mapping_temporal(loom_mapping *m, int list, const char *variable, loom_expr tile,
                           loom_expr first) {
-  if (failed_tile(m, tile)) return -1;
+  if (failed_tile(m, tile, first)) return -1;
   return add_node(
       m, list,
       (loom_mapping_node){
@@ -125,7 +125,7 @@ int loom_mapping_temporal(loom_mapping *m, int list, const char *variable, loom_
 
 int loom_mapping_spatial(loom_mapping *m, int list, const char *variable, loom_expr tile,
                          loom_expr first, const char *component, const char *dimension) {
-  if (failed_tile(m, tile)) return -1;
+  if (failed_tile(m, tile, first)) return -1;
   return add_node(m, list,
                   (loom_mapping_node){.kind = LOOM_NODE_SPATIAL,
                                       .variable = variable,

@@ -131,14 +131,14 @@ int loom_workload_einsum(loom_workload *w, const char *name, bool is_copy, loom_
   return (int)w->einsums.n - 1;
 }
 
-static loom_einsum *einsum_at(const loom_workload *w, int einsum) {
+loom_einsum *loom_workload_einsum_at(const loom_workload *w, int einsum) {
   if (einsum >= 0 && (size_t)einsum < w->einsums.n) return &w->einsums.at[einsum];
   loom_error_set(w->ctx, LOOM_ERR_ARGUMENT, "the workload has no einsum number %d", einsum);
   return NULL;
 }
 
-static loom_access *access_at(const loom_workload *w, int einsum, int access) {
-  loom_einsum *e = einsum_at(w, einsum);
+loom_access *loom_workload_access_at(const loom_workload *w, int einsum, int access) {
+  loom_einsum *e = loom_workload_einsum_at(w, einsum);
   if (!e) return NULL;
   if (access >= 0 && (size_t)access < e->accesses.n) return &e->accesses.at[access];
   loom_error_set(w->ctx, LOOM_ERR_ARGUMENT, "einsum '%s' has no access number %d", e->name, access);
@@ -155,7 +155,7 @@ static int intern_tensor(loom_workload *w, const char *tensor) {
 
 int loom_workload_access(loom_workload *w, int einsum, const char *tensor, bool output,
                          loom_expr bits_per_value) {
-  loom_einsum *e = einsum_at(w, einsum);
+  loom_einsum *e = loom_workload_einsum_at(w, einsum);
   if (!e || check_positive(w, "bits per value of tensor", tensor, bits_per_value, false) != LOOM_OK)
     return -1;
   int index = intern_tensor(w, tensor);
@@ -191,7 +191,7 @@ static void drop_zero_terms(loom_rank *rank) {
 loom_status loom_workload_rank(loom_workload *w, int einsum, int access, const char *rank,
                                int64_t constant, size_t n_terms, const char *const *variables,
                                const int64_t *coefficients) {
-  loom_access *a = access_at(w, einsum, access);
+  loom_access *a = loom_workload_access_at(w, einsum, access);
   if (!a) return recorded(w);
   const char *tensor = w->tensors.at[a->tensor].name;
   for (size_t i = 0; i < a->ranks.n; i++)

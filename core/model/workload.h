@@ -59,6 +59,9 @@ struct loom_workload {
 int loom_workload_find_variable(const loom_workload *w, const char *name);
 int loom_workload_find_tensor(const loom_workload *w, const char *name);
 int loom_workload_find_einsum(const loom_workload *w, const char *name);
+/* By number; NULL with a recorded error. */
+loom_einsum *loom_workload_einsum_at(const loom_workload *w, int einsum);
+loom_access *loom_workload_access_at(const loom_workload *w, int einsum, int access);
 loom_names loom_workload_variable_names(const loom_workload *w);
 loom_names loom_workload_tensor_names(const loom_workload *w);
 loom_names loom_workload_einsum_names(const loom_workload *w);
