@@ -46,12 +46,22 @@ static uint8_t signs_for(loom_kind kind) {
   return kind == LOOM_LT ? LOOM_NEG : kind == LOOM_LE ? LOOM_NEG | LOOM_ZERO : LOOM_ZERO;
 }
 
-static loom_expr compare_sum(loom_ctx *ctx, loom_kind kind, loom_terms *sum) {
+/* The number a comparison of the sum with 0 is known to be, or LOOM_NONE. */
+static loom_expr decide(loom_ctx *ctx, loom_kind kind, const loom_terms *sum) {
   uint8_t sign = loom_facts_sum(ctx, sum->constant, sum->n, sum->at).sign, holds = signs_for(kind);
   if ((sign & holds) == 0) return loom_from_num(ctx, LOOM_NUM_ZERO);
-  if ((sign & ~holds) == 0) return loom_from_num(ctx, LOOM_NUM_ONE);
+  return (sign & ~holds) == 0 ? loom_from_num(ctx, LOOM_NUM_ONE) : LOOM_NONE;
+}
+
+/* Decided before and after the common factor is taken out: coefficients may become integers. */
+static loom_expr compare_sum(loom_ctx *ctx, loom_kind kind, loom_terms *sum) {
+  loom_expr known = decide(ctx, kind, sum);
+  if (known != LOOM_NONE) return known;
+  if (!divide(sum, kind)) return LOOM_NONE;
+  known = decide(ctx, kind, sum);
+  if (known != LOOM_NONE) return known;
   loom_expr sides[2];
-  if (!divide(sum, kind) || !split_sides(ctx, sum, &sides[0], &sides[1])) return LOOM_NONE;
+  if (!split_sides(ctx, sum, &sides[0], &sides[1])) return LOOM_NONE;
   return loom_make_args(ctx, kind, 2, sides);
 }
 

@@ -64,21 +64,25 @@ static bool split_multiples(loom_ctx *ctx, loom_expr a, loom_expr b, loom_terms 
   return loom_terms_merge(outside) && loom_terms_merge(rest);
 }
 
-static loom_expr divide_sum(loom_ctx *ctx, loom_expr a, loom_expr b) {
+bool loom_divide_out(loom_ctx *ctx, bool up, loom_expr a, loom_expr b, loom_expr *result) {
   loom_terms outside, rest;
+  bool sum = loom_kind_of(ctx, a) == LOOM_ADD && loom_split_coef(ctx, a).id == a;
+  *result = LOOM_NONE;
+  if (!sum || loom_add_count(ctx, a) > MOST_TERMS) return false;
   loom_terms_begin(ctx, &outside);
   loom_terms_begin(ctx, &rest);
-  loom_expr e = LOOM_NONE;
-  if (split_multiples(ctx, a, b, &outside, &rest)) {
-    loom_expr left = loom_terms_build(&rest);
-    loom_expr floor = loom_build_floor(ctx, loom_build_div(ctx, left, b));
-    if (floor != LOOM_NONE && loom_terms_add(&outside, LOOM_NUM_ONE, floor) &&
+  bool good = split_multiples(ctx, a, b, &outside, &rest);
+  bool found = !good || outside.n > 0 || !loom_num_is_zero(outside.constant);
+  if (good && found) {
+    loom_expr left = loom_build_div(ctx, loom_terms_build(&rest), b);
+    left = up ? loom_build_ceil(ctx, left) : loom_build_floor(ctx, left);
+    if (left != LOOM_NONE && loom_terms_add(&outside, LOOM_NUM_ONE, left) &&
         loom_terms_merge(&outside))
-      e = loom_terms_build(&outside);
+      *result = loom_terms_build(&outside);
   }
   loom_terms_end(&outside);
   loom_terms_end(&rest);
-  return e;
+  return found;
 }
 
 loom_expr loom_build_floor_div(loom_ctx *ctx, loom_expr a, loom_expr b) {
@@ -86,9 +90,8 @@ loom_expr loom_build_floor_div(loom_ctx *ctx, loom_expr a, loom_expr b) {
   if (loom_expr_is_num(ctx, b)) return loom_build_floor_by(ctx, a, loom_num_of(ctx, b));
   loom_expr quotient = loom_build_div(ctx, a, b);
   if (quotient == LOOM_NONE || loom_facts_of(ctx, quotient).integer == LOOM_YES) return quotient;
-  bool sum = loom_kind_of(ctx, a) == LOOM_ADD && loom_split_coef(ctx, a).id == a;
-  if (sum && loom_add_count(ctx, a) <= MOST_TERMS) return divide_sum(ctx, a, b);
-  return loom_build_floor(ctx, quotient);
+  loom_expr split;
+  return loom_divide_out(ctx, false, a, b, &split) ? split : loom_build_floor(ctx, quotient);
 }
 
 loom_expr loom_floor_div(loom_ctx *ctx, loom_expr a, loom_expr b) {

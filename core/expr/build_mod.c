@@ -138,7 +138,7 @@ loom_expr loom_build_mod_index(loom_ctx *ctx, loom_expr a, loom_expr d, loom_exp
     a = size == LOOM_NONE ? size : drop_multiples(ctx, a, size);
   }
   if (a == LOOM_NONE || !cancel(ctx, &a, &d)) return LOOM_NONE;
-  if (is_one(ctx, d) || loom_expr_is_num(ctx, a))
+  if (is_one(ctx, d) || (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, d)))
     return loom_build_mod(ctx, loom_build_floor_div(ctx, a, d), m);
   if (is_positive_integer(ctx, d) && loom_kind_of(ctx, a) == LOOM_FLOORDIV)
     return loom_build_mod_index(ctx, loom_child(ctx, a, 0),

@@ -52,8 +52,24 @@ static bool multiply_terms(loom_terms *sum, loom_num by) {
   return good;
 }
 
-/* floor(sum / den), sum with integer terms and constant: a node, or a simpler nested division. */
-static loom_expr divide_integers(loom_ctx *ctx, loom_terms *sum, loom_num den) {
+/* Takes a factor that the divisor shares with every coefficient out; the constant is rounded down to
+** a multiple of it, which the quotient of integers does not see. */
+static bool take_out_common(loom_ctx *ctx, loom_terms *sum, loom_num *den) {
+  loom_num common = *den;
+  for (size_t i = 0; i < sum->n && !loom_num_is_one(common); i++)
+    common = loom_num_gcd(ctx, common, sum->at[i].coef);
+  if (loom_num_is_one(common)) return true;
+  loom_num constant = loom_num_floor_div(ctx, sum->constant, common);
+  sum->constant = LOOM_NUM_ZERO;
+  if (!multiply_terms(sum, loom_num_inv(ctx, common))) return false;
+  sum->constant = constant;
+  *den = loom_num_div(ctx, *den, common);
+  return !loom_num_is_none(constant) && !loom_num_is_none(*den);
+}
+
+/* floor(sum / den), sum with integer terms and constant, the constant in [0, den): a node, or a
+** simpler nested division. */
+static loom_expr divide_reduced(loom_ctx *ctx, loom_terms *sum, loom_num den) {
   bool bare = sum->n == 1 && loom_num_is_zero(sum->constant) && loom_num_is_one(sum->at->coef);
   loom_expr divisor = loom_from_num(ctx, den), numerator = loom_terms_build(sum);
   if (divisor == LOOM_NONE || numerator == LOOM_NONE) return LOOM_NONE;
@@ -70,6 +86,16 @@ static loom_expr divide_integers(loom_ctx *ctx, loom_terms *sum, loom_num den) {
   return loom_make_args(ctx, LOOM_FLOORDIV, 2, (loom_expr[]){numerator, divisor});
 }
 
+/* floor(sum / den), sum with integer terms and constant. */
+static loom_expr divide_integers(loom_ctx *ctx, loom_terms *sum, loom_num den) {
+  if (!take_out_common(ctx, sum, &den)) return LOOM_NONE;
+  loom_num whole = loom_num_floor_div(ctx, sum->constant, den);
+  sum->constant = loom_num_mod(ctx, sum->constant, den);
+  if (loom_num_is_none(whole) || loom_num_is_none(sum->constant)) return LOOM_NONE;
+  loom_term rest = {LOOM_NUM_ONE, divide_reduced(ctx, sum, den)};
+  return loom_build_sum(ctx, whole, 1, &rest);
+}
+
 /* floor(sum / den) where ceil(-sum / den) is the form to keep, or ceil(sum / den): the ceiling of
 ** n / d is q + floor((n' + r) / d) with the constant of n split so that 0 <= r < d. */
 static loom_expr ceil_of_integers(loom_ctx *ctx, loom_terms *sum, loom_num den) {
@@ -77,12 +103,8 @@ static loom_expr ceil_of_integers(loom_ctx *ctx, loom_terms *sum, loom_num den) 
   if (bare && loom_kind_of(ctx, sum->at->id) == LOOM_CEIL)
     return loom_build_ceil(
         ctx, loom_build_div(ctx, loom_child(ctx, sum->at->id, 0), loom_from_num(ctx, den)));
-  loom_num lifted = loom_num_add(ctx, sum->constant, loom_num_sub(ctx, den, LOOM_NUM_ONE));
-  loom_num whole = loom_num_floor_div(ctx, lifted, den);
-  sum->constant = loom_num_sub(ctx, lifted, loom_num_mul(ctx, whole, den));
-  if (loom_num_is_none(sum->constant)) return LOOM_NONE;
-  loom_expr rest = divide_integers(ctx, sum, den);
-  return loom_build_sum(ctx, whole, 1, &(loom_term){LOOM_NUM_ONE, rest});
+  sum->constant = loom_num_add(ctx, sum->constant, loom_num_sub(ctx, den, LOOM_NUM_ONE));
+  return loom_num_is_none(sum->constant) ? LOOM_NONE : divide_integers(ctx, sum, den);
 }
 
 /* floor or ceil of a sum of ratios of integers. */
@@ -142,6 +164,8 @@ static bool within(loom_ctx *ctx, bool up, loom_expr a, loom_expr b) {
 loom_expr loom_round_quotient(loom_ctx *ctx, bool up, loom_expr numerator, loom_expr denominator) {
   if (within(ctx, up, numerator, denominator))
     return loom_from_num(ctx, up ? LOOM_NUM_ONE : LOOM_NUM_ZERO);
+  loom_expr split = LOOM_NONE;
+  if (loom_divide_out(ctx, up, numerator, denominator, &split)) return split;
   if (up) {
     loom_expr quotient = loom_build_div(ctx, numerator, denominator);
     return quotient == LOOM_NONE ? quotient : loom_make_args(ctx, LOOM_CEIL, 1, &quotient);

@@ -27,4 +27,8 @@ bool loom_take_apart(loom_ctx *ctx, loom_expr e, loom_expr *numerator, loom_expr
 /* Records division by zero if e is the number 0. */
 bool loom_divisor_is_zero(loom_ctx *ctx, loom_expr e);
 
+/* floor (or ceil, up) of a / b when a is a sum with terms that b divides: these stand outside.  False
+** when there are none; else true and the result, LOOM_NONE after an error. */
+bool loom_divide_out(loom_ctx *ctx, bool up, loom_expr a, loom_expr b, loom_expr *result);
+
 #endif
