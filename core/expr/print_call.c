@@ -39,6 +39,22 @@ static bool is_comparison(const loom_printer *p, loom_expr e) {
   return kind == LOOM_LT || kind == LOOM_LE || kind == LOOM_EQ;
 }
 
+/* (c*t + d - 1) // d is how ceil(c*t/d) is kept: that quotient if e has this form, else LOOM_NONE. */
+static loom_expr ceiling_of(const loom_printer *p, loom_expr e) {
+  loom_ctx *ctx = p->ctx;
+  if (loom_kind_of(ctx, e) != LOOM_FLOORDIV) return LOOM_NONE;
+  loom_expr above = loom_child(ctx, e, 0), below = loom_child(ctx, e, 1);
+  if (!loom_expr_is_num(ctx, below) || loom_kind_of(ctx, above) != LOOM_ADD ||
+      loom_add_count(ctx, above) != 1)
+    return LOOM_NONE;
+  loom_num den = loom_num_of(ctx, below);
+  loom_num last = loom_num_sub(ctx, den, LOOM_NUM_ONE);
+  if (!loom_num_same(last, loom_add_constant(ctx, above))) return LOOM_NONE;
+  loom_term term = loom_add_term(ctx, above, 0);
+  loom_expr quotient = loom_scale(ctx, loom_num_div(ctx, term.coef, den), term.id);
+  return loom_ceil(ctx, quotient) == e ? quotient : LOOM_NONE;
+}
+
 static void push_children(loom_printer *p, const char *pattern, loom_expr e) {
   loom_expr args[3] = {LOOM_NONE, LOOM_NONE, LOOM_NONE};
   size_t n = loom_child_count(p->ctx, e);
@@ -65,6 +81,11 @@ static void push_list(loom_printer *p, const char *name, loom_expr e) {
 }
 
 void loom_push_call(loom_printer *p, loom_expr e) {
+  loom_expr ceiling = ceiling_of(p, e);
+  if (ceiling != LOOM_NONE) {
+    loom_push_pattern(p, ceil_pattern[p->style], &ceiling);
+    return;
+  }
   switch (loom_kind_of(p->ctx, e)) {
   case LOOM_MIN: push_list(p, min_name[p->style], e); break;
   case LOOM_MAX: push_list(p, max_name[p->style], e); break;
@@ -90,6 +111,7 @@ void loom_push_condition(loom_printer *p, loom_expr e) {
 int loom_call_bind(const loom_printer *p, loom_expr e) {
   switch (loom_kind_of(p->ctx, e)) {
   case LOOM_FLOORDIV:
+    if (ceiling_of(p, e) != LOOM_NONE) return LOOM_BIND_ATOM;
     return p->style == LOOM_INFIX || p->style == LOOM_LUA ? LOOM_BIND_PRODUCT : LOOM_BIND_ATOM;
   case LOOM_MOD: return p->style == LOOM_C ? LOOM_BIND_ATOM : LOOM_BIND_PRODUCT;
   case LOOM_MODIDX:
