@@ -40,29 +40,59 @@ static int32_t least_exponent(const loom_ctx *ctx, loom_expr d, loom_expr base) 
   return least;
 }
 
-/* The sum d times a product of its bases that frees it of denominators and common factors; bases
-** that may not be positive are left alone unless `any_sign`. */
-static loom_expr clear_denominators(loom_ctx *ctx, loom_expr d, bool any_sign) {
-  LOOM_VEC(loom_power) powers = {0};
+typedef LOOM_VEC(loom_power) power_list;
+
+/* Collects the powers that free the sum d of denominators and, unless any base will do, of common
+** factors; any_sign: also bases whose sign is not known (not 0 where d is defined). */
+static bool list_powers(loom_ctx *ctx, loom_expr d, bool any_sign, power_list *powers) {
   loom_walk seen;
-  if (!loom_walk_begin(ctx, &seen, false)) return LOOM_NONE;
-  bool good = true;
+  bool good = loom_walk_begin(ctx, &seen, false);
+  if (!good) return false;
   for (size_t i = 0, n = loom_add_count(ctx, d); good && i < n; i++) {
     loom_expr product = loom_add_term(ctx, d, i).id;
     for (size_t k = 0, m = loom_mul_count(ctx, product); good && k < m; k++) {
       loom_expr base = loom_mul_power(ctx, product, k).base;
       if (loom_walk_get(&seen, base)) continue;
       loom_walk_set(&seen, base, 1);
-      if (!any_sign && !loom_facts_positive(loom_facts_of(ctx, base))) continue;
       int32_t least = least_exponent(ctx, d, base);
-      if (least != 0) good = loom_vec_push(ctx, &powers, ((loom_power){base, -least}));
+      bool wanted =
+          any_sign ? least < 0 : least != 0 && loom_facts_positive(loom_facts_of(ctx, base));
+      if (wanted) good = loom_vec_push(ctx, powers, ((loom_power){base, -least}));
     }
   }
-  if (!loom_walk_end(&seen)) good = false;
-  loom_expr result = good ? d : LOOM_NONE;
-  if (good && powers.n && loom_vec_push(ctx, &powers, ((loom_power){d, 1}))) {
-    result = loom_build_product(ctx, LOOM_NUM_ONE, powers.n, powers.at);
-    result = loom_expand_within(ctx, result, EXPAND_BUDGET);
+  return loom_walk_end(&seen) && good;
+}
+
+/* Term by term, so that a sum in a denominator cancels before it is multiplied out.  The last place
+** of `powers` is free for the term. */
+static loom_expr multiply_terms(loom_ctx *ctx, loom_expr d, power_list *powers) {
+  size_t n = powers->n - 1, count = loom_add_count(ctx, d);
+  LOOM_VEC(loom_term) terms = {0};
+  loom_expr result = LOOM_NONE;
+  bool good = loom_vec_reserve(ctx, &terms, count + 1);
+  if (good)
+    terms.at[terms.n++] = (loom_term){loom_add_constant(ctx, d),
+                                      loom_build_product(ctx, LOOM_NUM_ONE, n, powers->at)};
+  for (size_t i = 0; good && i < count; i++) {
+    loom_term term = loom_add_term(ctx, d, i);
+    powers->at[n] = (loom_power){term.id, 1};
+    term.id = loom_build_product(ctx, LOOM_NUM_ONE, n + 1, powers->at);
+    terms.at[terms.n++] = term;
+    good = term.id != LOOM_NONE;
+  }
+  if (good) result = loom_build_sum(ctx, LOOM_NUM_ZERO, terms.n, terms.at);
+  loom_vec_free(ctx, &terms);
+  return result;
+}
+
+/* The sum d times a product of its bases: see list_powers. */
+static loom_expr clear_denominators(loom_ctx *ctx, loom_expr d, bool any_sign) {
+  power_list powers = {0};
+  loom_expr result = LOOM_NONE;
+  if (list_powers(ctx, d, any_sign, &powers)) {
+    result = d;
+    if (powers.n && loom_vec_push(ctx, &powers, ((loom_power){d, 1})))
+      result = loom_expand_within(ctx, multiply_terms(ctx, d, &powers), EXPAND_BUDGET);
   }
   loom_vec_free(ctx, &powers);
   return result;
@@ -142,6 +172,32 @@ static bool prove_rounding(judge *j, const piecewise *p, loom_expr x, int64_t fa
   return prove_with(j, p, loom_add(j->ctx, x, loom_int(j->ctx, far)), strict && !nonzero);
 }
 
+static bool is_integer(const loom_ctx *ctx, loom_expr e) {
+  return e != LOOM_NONE && loom_facts_of(ctx, e).integer == LOOM_YES;
+}
+
+/* a // b; of integers with b > 0 it is at least (a - b + 1) / b. */
+static bool prove_floor_div(judge *j, const piecewise *p, bool strict) {
+  loom_ctx *ctx = j->ctx;
+  loom_expr a = loom_child(ctx, p->node, 0), b = loom_child(ctx, p->node, 1);
+  bool whole = is_integer(ctx, a) && is_integer(ctx, b);
+  if (p->up || !whole || !loom_facts_positive(loom_facts_of(ctx, b)))
+    return prove_rounding(j, p, loom_div(ctx, a, b), -1, strict);
+  loom_expr least = loom_add(ctx, loom_sub(ctx, a, b), loom_int(ctx, 1));
+  return prove_with(j, p, loom_div(ctx, least, b), strict);
+}
+
+/* A remainder of m > 0 lies in [0, m), of integers in [0, m - 1]. */
+static bool prove_remainder(judge *j, const piecewise *p, bool strict) {
+  loom_ctx *ctx = j->ctx;
+  loom_expr m = loom_child(ctx, p->node, loom_child_count(ctx, p->node) - 1);
+  if (!loom_facts_positive(loom_facts_of(ctx, m))) return false;
+  if (!p->up) return prove_with(j, p, loom_int(ctx, 0), strict);
+  if (is_integer(ctx, m) && is_integer(ctx, p->node))
+    return prove_with(j, p, loom_sub(ctx, m, loom_int(ctx, 1)), strict);
+  return prove_with(j, p, m, strict && !loom_facts_nonzero(loom_facts_of(ctx, p->rest)));
+}
+
 static bool prove_piecewise(judge *j, const piecewise *p, bool strict) {
   loom_ctx *ctx = j->ctx;
   loom_expr node = p->node;
@@ -151,15 +207,9 @@ static bool prove_piecewise(judge *j, const piecewise *p, bool strict) {
   case LOOM_SELECT: return prove_arguments(j, p, 1, true, strict);
   case LOOM_FLOOR: return prove_rounding(j, p, loom_child(ctx, node, 0), -1, strict);
   case LOOM_CEIL: return prove_rounding(j, p, loom_child(ctx, node, 0), 1, strict);
-  case LOOM_FLOORDIV:
-    return prove_rounding(j, p, loom_div(ctx, loom_child(ctx, node, 0), loom_child(ctx, node, 1)),
-                          -1, strict);
+  case LOOM_FLOORDIV: return prove_floor_div(j, p, strict);
   case LOOM_MOD:
-  case LOOM_MODIDX: {
-    loom_expr modulus = loom_child(ctx, node, loom_child_count(ctx, node) - 1);
-    if (!loom_facts_positive(loom_facts_of(ctx, modulus))) return false;
-    return prove_with(j, p, p->up ? modulus : loom_int(ctx, 0), strict);
-  }
+  case LOOM_MODIDX: return prove_remainder(j, p, strict);
   default: return prove_with(j, p, loom_int(ctx, p->up), strict);
   }
 }
@@ -195,25 +245,33 @@ static size_t end_points(loom_ctx *ctx, loom_expr symbol, bool upper, loom_expr 
   return n;
 }
 
+static bool has_divides(const loom_ctx *ctx, loom_expr symbol) {
+  return loom_cell_of(ctx, symbol)->u.symbol->assume.divides != LOOM_NONE;
+}
+
 /* A continuous d that only grows (falls) with a symbol is largest at its upper (lower) end. */
+static bool prove_at_end(judge *j, loom_expr d, loom_expr symbol, bool strict) {
+  loom_ctx *ctx = j->ctx;
+  loom_expr slope = normalise(ctx, loom_diff(ctx, d, symbol), false), ends[2];
+  if (slope == LOOM_NONE) return false;
+  bool grows = facts_prove(ctx, loom_neg(ctx, slope), false);
+  if (!grows && !facts_prove(ctx, slope, false)) return false;
+  size_t n = end_points(ctx, symbol, grows, ends);
+  for (size_t k = 0; k < n; k++)
+    if (prove(j, loom_substitute(ctx, d, 1, &symbol, &ends[k]), strict)) return true;
+  return false;
+}
+
+/* Symbols that divide something first: what they divide may go away afterwards. */
 static bool prove_at_ends(judge *j, loom_expr d, bool strict) {
   loom_ctx *ctx = j->ctx;
-  loom_expr symbols[MOST_SYMBOLS], ends[2] = {LOOM_NONE, LOOM_NONE};
+  loom_expr symbols[MOST_SYMBOLS];
   size_t n = loom_expr_symbols(ctx, d, symbols, MOST_SYMBOLS);
   if (n > MOST_SYMBOLS || !is_continuous(ctx, d)) return false;
-  for (size_t i = 0; i < n && j->steps > 0; i++) {
-    loom_expr slope = normalise(ctx, loom_diff(ctx, d, symbols[i]), false);
-    if (slope == LOOM_NONE) return false;
-    bool grows = facts_prove(ctx, loom_neg(ctx, slope), false);
-    if (!grows && !facts_prove(ctx, slope, false)) continue;
-    size_t n_ends = end_points(ctx, symbols[i], grows, ends);
-    for (size_t k = 0; k < n_ends; k++) {
-      loom_expr at = loom_substitute(ctx, d, 1, &symbols[i], &ends[k]);
-      if (at == LOOM_NONE) return false;
-      if (prove(j, at, strict)) return true;
-    }
-    if (n_ends) return false;
-  }
+  for (int divides = 1; divides >= 0; divides--)
+    for (size_t i = 0; i < n && j->steps > 0; i++)
+      if (has_divides(ctx, symbols[i]) == divides && prove_at_end(j, d, symbols[i], strict))
+        return true;
   return false;
 }
 
@@ -300,10 +358,6 @@ loom_answer loom_known_eq(loom_ctx *ctx, loom_expr a, loom_expr b) {
 }
 
 /* ---- divisibility ------------------------------------------------------------------------- */
-
-static bool is_integer(loom_ctx *ctx, loom_expr e) {
-  return e != LOOM_NONE && loom_facts_of(ctx, e).integer == LOOM_YES;
-}
 
 /* a / d is an integer: at once, expanded, or because d divides something that divides a. */
 static bool proves_divides(loom_ctx *ctx, loom_expr d, loom_expr a, int depth) {
