@@ -264,8 +264,8 @@ static void check_bounds(const text_case *c, const char *mapping) {
 static void with_symbols(const char *mapping, char *out) {
   for (; *mapping; mapping++) {
     *out++ = *mapping;
-    bool shape = *mapping == ':' || *mapping == '^';
-    if (shape && !(mapping[1] == '1' && !isdigit((unsigned char)mapping[2]))) *out++ = 't';
+    bool tile = *mapping == ':' || *mapping == '^';
+    if (tile && !(mapping[1] == '1' && !isdigit((unsigned char)mapping[2]))) *out++ = 't';
   }
   *out = '\0';
 }
