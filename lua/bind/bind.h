@@ -61,7 +61,14 @@ typedef struct bind_scope {
   int holder;
 } bind_scope;
 
-LUAMOD_API int luaopen_einloom_core(lua_State *L);
+#ifdef __GNUC__
+#define BIND_EXPORT __attribute__((visibility("default")))
+#else
+#define BIND_EXPORT
+#endif
+
+/* The one exported symbol of the module. */
+BIND_EXPORT int luaopen_einloom_core(lua_State *L);
 
 /* ---- context.c ---- */
 
