@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: MIT
+-- Times of the binding and of analyses: medians of repeats beside a fixed calibration loop.
+-- Run by scripts/bench, in the release build.
+local core = require "einloom.core"
+
+local REPEATS = 21
+
+local function median(values)
+  table.sort(values)
+  return values[(#values + 1) // 2]
+end
+
+-- Seconds per call of f, the median of repeats of `count` calls each.
+local function time(count, f)
+  local times = {}
+  for i = 1, REPEATS do
+    local start = os.clock()
+    for k = 1, count do f(k, i) end
+    times[i] = (os.clock() - start) / count
+  end
+  return median(times)
+end
+
+local function report(what, value, unit)
+  print(("%-44s %10.1f %s"):format(what, value, unit))
+end
+
+local function calibrate()
+  local seconds = time(1, function()
+    local x = 88172645463325252
+    for _ = 1, 1000000 do
+      x = x ~ x << 13
+      x = x ~ x >> 7
+      x = x ~ x << 17
+    end
+    return x
+  end)
+  report("calibration: one xorshift step in Lua", seconds * 1e9 / 1e6, "ns")
+end
+
+local function bench_expr()
+  calibrate()
+  local a, b = core.symbol "a", core.symbol "b"
+  local held = { a + b, core.sum { a, b, 1, 2 * a, 3 * b, 5 } }
+  local many = {}
+  for i = 1, 500 do many[i] = core.symbol("s" .. i) end
+  local six = { a, b, 1, 2 * a, 3 * b, 5 }
+  local point = { a = 3, b = 4 }
+  local fresh = 0
+  local empty = time(100000, function() end)
+  local function op(what, count, f)
+    report(what, (time(count, f) - empty) * 1e9, "ns")
+  end
+  op("Lua: a + b, live result", 100000, function() return a + b end)
+  op("Lua: a + b, new node", 4000, function()
+    fresh = fresh + 1
+    return many[fresh % 499 + 1] + many[fresh % 500 + 1]
+  end)
+  op("Lua: a == b", 100000, function() return a == b end)
+  op("Lua: t[e]", 100000, function() return point[a] end)
+  op("Lua: sum of six terms", 50000, function() return core.sum(six) end)
+  op("Lua: e{a = 3, b = 4}", 50000, function() return held[2](point) end)
+  op("Lua: tostring", 20000, function() return tostring(held[2]) end)
+  op("Lua: parse", 20000, function() return core.parse "3*a + 4*b + 8" end)
+end
+
+local function bench_nest(what, count, w, a, m, options)
+  assert(core.analyze(w, a, m, options))
+  report(what, time(count, function() return core.analyze(w, a, m, options) end) * 1e6,
+    "us per analysis")
+end
+
+local function bench_reuse(templates)
+  calibrate()
+  package.path = "spec/?.lua;" .. package.path
+  local nests = require "support.nests"
+  local w, a = nests.workload { m = 64, n = 32, k = 16 }, nests.arch()
+  local M0, N0 = core.symbol("M0", { divides = 64 }), core.symbol("N0", { divides = 32 })
+  bench_nest("matmul, 12 nodes, 2 symbols", 500, w, a, nests.mapping { m = M0, n = N0 })
+  bench_nest("matmul, 12 nodes, numbers", 500, w, a, nests.mapping { m = 16, n = 8 })
+  local fresh = 0
+  report("matmul, new mapping and symbols, built too", time(500, function()
+    fresh = fresh + 1
+    local m = nests.mapping { m = core.symbol("M" .. fresh), n = core.symbol("N" .. fresh) }
+    return core.analyze(w, a, m)
+  end) * 1e6, "us per analysis")
+  local case, model = require "einloom.case", require "einloom.model"
+  for _, c in ipairs(case.load(templates)) do
+    if #c.raw.mapping.nodes == 23 then
+      local cw, ca, cm = model.compile(c.workload, c.arch, c.mapping)
+      bench_nest(c.id .. ", 23 nodes", 200, cw, ca, cm, c.options)
+    end
+  end
+end
+
+local command, file = ...
+if command == "expr" then
+  bench_expr()
+else
+  bench_reuse(file)
+end
