@@ -32,6 +32,17 @@ int loom_component_find_dimension(const loom_component *c, const char *dimension
   return -1;
 }
 
+bool loom_arch_at_or_above(const loom_arch *a, int above, int below) {
+  while (below > above) below = a->components.at[below].parent;
+  return below == above;
+}
+
+const loom_action *loom_component_find_action(const loom_component *c, const char *action) {
+  for (size_t i = 0; i < c->actions.n; i++)
+    if (strcmp(c->actions.at[i].name, action) == 0) return &c->actions.at[i];
+  return NULL;
+}
+
 const char *loom_class_name(loom_class class_) {
   static const char *const names[] = {"memory", "toll", "compute unit", "container"};
   return names[class_];
@@ -134,7 +145,8 @@ int loom_arch_component(loom_arch *a, loom_class class_, const char *name) {
     loom_error_set(a->ctx, LOOM_ERR_BAD_ARCH, "component '%s' is given twice", name);
     return -1;
   }
-  loom_component c = {.class_ = class_, .skip_initial_output_write = true};
+  loom_component c = {
+      .class_ = class_, .parent = (int)a->components.n - 1, .skip_initial_output_write = true};
   c.number[LOOM_LEAK_POWER] = c.number[LOOM_AREA] = loom_int(a->ctx, 0);
   c.number[LOOM_ACTIONS_SCALE] = c.number[LOOM_N_PARALLEL_INSTANCES] = loom_int(a->ctx, 1);
   c.name = loom_arena_string(&a->arena, name);
@@ -198,12 +210,6 @@ static bool class_has_action(loom_class class_, const char *action) {
   }
 }
 
-static loom_action *find_action(const loom_component *c, const char *action) {
-  for (size_t i = 0; i < c->actions.n; i++)
-    if (strcmp(c->actions.at[i].name, action) == 0) return &c->actions.at[i];
-  return NULL;
-}
-
 static loom_status check_action(loom_arch *a, const loom_component *c, const char *action) {
   if (!class_has_action(c->class_, action))
     return loom_error_set(a->ctx, LOOM_ERR_BAD_ARCH, "component '%s': a %s has no action '%s'",
@@ -215,7 +221,7 @@ loom_status loom_arch_action(loom_arch *a, int component, const char *action, lo
                              loom_expr throughput, loom_expr bits_per_action) {
   loom_component *c = component_at(a, component);
   if (!c || check_action(a, c, action) != LOOM_OK) return recorded(a);
-  if (find_action(c, action))
+  if (loom_component_find_action(c, action))
     return loom_error_set(a->ctx, LOOM_ERR_BAD_ARCH, "component '%s': action '%s' is given twice",
                           c->name, action);
   if (energy == LOOM_NONE) energy = loom_int(a->ctx, 0);
@@ -349,6 +355,6 @@ loom_expr loom_component_actions_per_value(loom_ctx *ctx, const loom_component *
   const loom_setting *s = lookup(&c->values_per_action, einsum, tensor, action);
   if (!s) s = lookup(&c->values_per_action, einsum, tensor, NULL);
   if (s) return loom_div(ctx, loom_int(ctx, 1), s->value);
-  const loom_action *found = find_action(c, action);
+  const loom_action *found = loom_component_find_action(c, action);
   return found ? loom_div(ctx, bits, found->bits_per_action) : bits;
 }

@@ -32,6 +32,7 @@ typedef struct loom_dimension {
 
 typedef struct loom_component {
   loom_class class_;
+  int parent; /* the component directly above, or -1 */
   const char *name;
   loom_expr number[LOOM_N_COMPONENT_NUMBERS]; /* size LOOM_NONE: no limit */
   bool skip_initial_output_write;
@@ -54,6 +55,10 @@ const char *loom_class_name(loom_class class_);
 /* Indices by name, or -1. */
 int loom_arch_find(const loom_arch *a, const char *component);
 int loom_component_find_dimension(const loom_component *c, const char *dimension);
+/* Whether a component is another or stands above it. */
+bool loom_arch_at_or_above(const loom_arch *a, int above, int below);
+/* An action, or NULL. */
+const loom_action *loom_component_find_action(const loom_component *c, const char *action);
 loom_names loom_arch_names(const loom_arch *a);
 loom_names loom_component_dimension_names(const loom_component *c);
 

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* What each memory holds while each einsum runs, over fused loops: doc/formulas.md#costs-lifetimes.
+** Invariant: a tensor that several einsums use is at most once in the outermost of its memories. */
+#include "cost/cost.h"
+
+#include <string.h>
+
+/* One reservation of one einsum. */
+typedef struct reservation {
+  int part, component, tensor, depth;
+  bool persistent, backs; /* the outermost holder of a tensor that several einsums use */
+  loom_expr bits;
+} reservation;
+
+typedef struct timeline {
+  loom_costing *c;
+  reservation *list;
+  size_t n;
+  int *shared; /* loops that parts i and j share, by i * n_parts + j */
+} timeline;
+
+/* ---- reservations ------------------------------------------------------------------------- */
+
+/* The tensor that has its outermost holder on a level, named as shared if one is; of a buffet that
+** stands for several tensors of a copy too. */
+static int backed_tensor(const loom_costing *c, size_t part, const loom_memory_usage *usage) {
+  const loom_node *nodes;
+  size_t n = loom_result_path(c->r, part, &nodes);
+  bool copy = c->parts[part].einsum->is_copy;
+  int found = -1;
+  for (size_t i = 0; i < n; i++) {
+    if (!nodes[i].backing || !nodes[i].tensor || strcmp(nodes[i].component, usage->component) != 0)
+      continue;
+    if (!copy && strcmp(nodes[i].tensor, usage->tensor) != 0) continue;
+    int tensor = loom_workload_find_tensor(c->w, nodes[i].tensor);
+    if (found < 0 || c->w->tensors.at[tensor].n_users > 1) found = tensor;
+  }
+  return found;
+}
+
+static void add_reservation(timeline *t, size_t part, const loom_memory_usage *usage) {
+  loom_costing *c = t->c;
+  int backed = backed_tensor(c, part, usage);
+  bool backs = backed >= 0 && c->w->tensors.at[backed].n_users > 1;
+  t->list[t->n++] =
+      (reservation){.part = (int)part,
+                    .component = loom_arch_find(c->a, usage->component),
+                    .tensor = backs ? backed : loom_workload_find_tensor(c->w, usage->tensor),
+                    .depth = usage->n_loops_above,
+                    .persistent = usage->n_loops_above < 0,
+                    .backs = backs,
+                    .bits = usage->bits};
+}
+
+static bool list_reservations(timeline *t) {
+  size_t room = 0;
+  for (size_t i = 0; i < t->c->n_parts; i++) room += t->c->parts[i].out->n_memory;
+  t->list = loom_arena_array(&t->c->scratch, room, sizeof *t->list);
+  if (!t->list) return false;
+  for (size_t i = 0; i < t->c->n_parts; i++)
+    for (size_t k = 0; k < t->c->parts[i].out->n_memory; k++)
+      add_reservation(t, i, &t->c->parts[i].out->memory[k]);
+  return true;
+}
+
+static bool same_place(const reservation *a, const reservation *b) {
+  return a->backs && b->backs && a->tensor == b->tensor && a->component == b->component;
+}
+
+/* ---- shared loops ------------------------------------------------------------------------- */
+
+/* Loops above the outermost holder of the tensors handed over between part k and the next. */
+static int boundary(const timeline *t, size_t k) {
+  int deepest = 0;
+  for (size_t i = 0; i < t->n; i++) {
+    const reservation *r = &t->list[i];
+    if (!r->backs || r->depth <= deepest) continue;
+    bool before = false, after = false;
+    for (size_t j = 0; j < t->n; j++) {
+      if (!t->list[j].backs || t->list[j].tensor != r->tensor) continue;
+      if (t->list[j].part <= (int)k) before = true;
+      if (t->list[j].part > (int)k) after = true;
+    }
+    if (before && after) deepest = r->depth;
+  }
+  return deepest;
+}
+
+static bool list_shared(timeline *t) {
+  size_t n = t->c->n_parts;
+  t->shared = loom_arena_array(&t->c->scratch, n * n, sizeof *t->shared);
+  if (!t->shared) return false;
+  int *boundaries = loom_arena_array(&t->c->scratch, n, sizeof *boundaries);
+  if (!boundaries) return false;
+  for (size_t k = 0; k + 1 < n; k++) boundaries[k] = boundary(t, k);
+  for (size_t i = 0; i < n; i++) {
+    int least = -1;
+    for (size_t j = i + 1; j < n; j++) {
+      if (least < 0 || boundaries[j - 1] < least) least = boundaries[j - 1];
+      t->shared[i * n + j] = t->shared[j * n + i] = least;
+    }
+  }
+  return true;
+}
+
+/* ---- steps -------------------------------------------------------------------------------- */
+
+/* The reservation r is kept while part `step` runs, seen from its own einsum alone. */
+static bool is_kept(const timeline *t, const reservation *r, int step) {
+  return r->persistent || r->part == step ||
+         r->depth < t->shared[(size_t)r->part * t->c->n_parts + (size_t)step];
+}
+
+/* The reservation, or those of the same tensor in the same place, are in memory at a step. */
+static bool is_resident(const timeline *t, const reservation *r, int step) {
+  if (!r->backs) return is_kept(t, r, step);
+  bool before = false, after = false;
+  for (size_t i = 0; i < t->n; i++) {
+    const reservation *other = &t->list[i];
+    if (!same_place(r, other)) continue;
+    if (is_kept(t, other, step)) return true;
+    if (other->part <= step) before = true;
+    if (other->part >= step) after = true;
+  }
+  return before && after;
+}
+
+/* The largest of the reservations in the same place; LOOM_NONE: an earlier one stands for r. */
+static loom_expr bits_of(const timeline *t, size_t r) {
+  const reservation *own = &t->list[r];
+  loom_expr bits = own->bits;
+  for (size_t i = 0; i < t->n && bits != LOOM_NONE; i++) {
+    const reservation *other = &t->list[i];
+    if (i == r || !same_place(own, other)) continue;
+    if (i < r) return LOOM_NONE;
+    if (other->bits == bits) continue;
+    loom_expr pair[2] = {bits, other->bits};
+    bits = loom_max(t->c->ctx, 2, pair);
+  }
+  return bits;
+}
+
+static bool add_residents(timeline *t, size_t step, int component, loom_step_usage *usage) {
+  loom_costing *c = t->c;
+  loom_total_costs *total = &c->costs->total;
+  for (size_t i = 0; i < t->n; i++) {
+    const reservation *r = &t->list[i];
+    if (r->component != component || !is_resident(t, r, (int)step)) continue;
+    loom_expr bits = bits_of(t, i);
+    if (bits == LOOM_NONE) {
+      if (loom_error_status(c->ctx) != LOOM_OK) return false;
+      continue;
+    }
+    loom_expr fraction = loom_cost_fraction(c, component, bits);
+    total->residents[total->n_residents++] = (loom_resident){step,
+                                                             c->component_name[component],
+                                                             c->tensor_name[r->tensor],
+                                                             c->parts[r->part].out->einsum,
+                                                             bits,
+                                                             fraction};
+    if (fraction == LOOM_NONE || !loom_cost_add(c, &usage->bits, bits)) return false;
+  }
+  usage->fraction = loom_cost_fraction(c, component, usage->bits);
+  return usage->fraction != LOOM_NONE;
+}
+
+/* One memory: its steps and its peak. */
+static bool fill_memory(timeline *t, int component) {
+  loom_costing *c = t->c;
+  loom_total_costs *total = &c->costs->total;
+  loom_expr *bits = loom_arena_array(&c->scratch, c->n_parts, sizeof *bits);
+  if (!bits) return false;
+  for (size_t step = 0; step < c->n_parts; step++) {
+    loom_step_usage *usage = &total->steps[total->n_steps++];
+    *usage = (loom_step_usage){step, c->component_name[component], c->zero, c->zero};
+    if (!add_residents(t, step, component, usage)) return false;
+    bits[step] = usage->bits;
+  }
+  loom_peak *peak = &total->peaks[total->n_peaks++];
+  *peak = (loom_peak){.component = c->component_name[component],
+                      .step = loom_cost_largest(c, c->n_parts, bits),
+                      .bits = loom_max(c->ctx, c->n_parts, bits)};
+  if (peak->bits == LOOM_NONE) return false;
+  peak->fraction = loom_cost_fraction(c, component, peak->bits);
+  return peak->fraction != LOOM_NONE;
+}
+
+static bool holds_something(const timeline *t, int component) {
+  for (size_t i = 0; i < t->n; i++)
+    if (t->list[i].component == component) return true;
+  return false;
+}
+
+loom_status loom_cost_lifetimes(loom_costing *c) {
+  timeline t = {.c = c};
+  loom_arena *arena = &c->costs->arena;
+  loom_total_costs *total = &c->costs->total;
+  size_t n = c->a->components.n;
+  if (!list_reservations(&t) || !list_shared(&t)) return loom_cost_failed(c);
+  total->peaks = loom_arena_array(arena, n, sizeof *total->peaks);
+  total->steps = loom_arena_array(arena, n * c->n_parts, sizeof *total->steps);
+  total->residents = loom_arena_array(arena, t.n * c->n_parts, sizeof *total->residents);
+  if (!total->peaks || !total->steps || !total->residents) return loom_cost_failed(c);
+  for (size_t i = 0; i < n; i++)
+    if (holds_something(&t, (int)i) && !fill_memory(&t, (int)i)) return loom_cost_failed(c);
+  return LOOM_OK;
+}
