@@ -202,7 +202,17 @@ static bool copy_names(loom_costing *c) {
   return true;
 }
 
+static loom_status check_options(const loom_costing *c) {
+  for (size_t i = 0; i < c->options->n_latencies; i++)
+    if (loom_arch_find(c->a, c->options->latencies[i].component) < 0)
+      return loom_name_error(c->ctx, LOOM_ERR_UNKNOWN_COMPONENT, "latency formulas",
+                             "unknown component", c->options->latencies[i].component,
+                             loom_arch_names(c->a));
+  return LOOM_OK;
+}
+
 static loom_status begin(loom_costing *c) {
+  if (check_options(c) != LOOM_OK) return loom_error_status(c->ctx);
   size_t n = loom_result_einsums(c->r);
   c->zero = loom_int(c->ctx, 0);
   c->one = loom_int(c->ctx, 1);

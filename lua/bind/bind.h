@@ -22,6 +22,7 @@
 #define BIND_ARCH "einloom.arch"
 #define BIND_MAPPING "einloom.mapping"
 #define BIND_RESULT "einloom.result"
+#define BIND_COSTS "einloom.costs"
 #define BIND_ERROR "einloom.error"
 
 typedef struct bind_object bind_object;
@@ -170,6 +171,7 @@ void bind_open_arch(lua_State *L);
 void bind_open_mapping(lua_State *L);
 void bind_open_result(lua_State *L);
 void bind_open_analyze(lua_State *L);
+void bind_open_costs(lua_State *L);
 
 /* Tables for what analyses give, and back (stats.c). */
 void bind_push_node(bind_scope *s, const loom_node *node);

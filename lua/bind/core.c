@@ -42,6 +42,7 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_mapping(L);
   bind_open_result(L);
   bind_open_analyze(L);
+  bind_open_costs(L);
   open_json(L);
   return 1;
 }
