@@ -586,7 +586,7 @@ typedef struct loom_component_cost {
   const char *component;
   bool mapped;           /* it holds a tensor or computes */
   loom_expr latency;     /* LOOM_NONE: not mapped */
-  loom_expr leak_energy; /* of all instances */
+  loom_expr leak_energy; /* of all instances; LOOM_NONE: a container without leak power */
   loom_expr bits, usage; /* memories that hold something: most at once; else LOOM_NONE */
 } loom_component_cost;
 

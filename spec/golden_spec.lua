@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Every golden file through `einloom verify`: nothing fails, and no case goes missing.
+-- Every golden file through `einloom verify`: nothing fails, and no case goes missing.  One recorded
+-- number is wrong: the tool multiplied 2688089063424 by 184683593728 in 64 bits.
 
 local core = require "einloom.core"
 local files = require "support.files"
@@ -15,18 +16,24 @@ local function json_files(folder)
   return list
 end
 
+local wrapped = {
+  ["special.json"] = "special_032: totals.energy_delay_product: expected "
+    .. 2688089063424 * 184683593728 .. ", got 496445948494078040604672",
+}
+
 local function check(path)
   local lines = {}
-  local summary = verify.files({ path }, "reuse", function(line) lines[#lines + 1] = line end)
-  assert.are.equal("", table.concat(lines, "\n"))
-  assert.are.equal(0, summary.failed)
+  local summary = verify.files({ path }, "all", function(line) lines[#lines + 1] = line end)
+  local known = wrapped[path:match "[^/]*$"]
+  assert.are.equal(known or "", table.concat(lines, "\n"))
+  assert.are.equal(known and 1 or 0, summary.failed)
   local raw = core.json.decode(files.read(path))
   local cases = raw.cases or raw.expressions
   local undisputed = 0
   for _, case in ipairs(cases) do
     if not case.disputed or case.disputed_fields then undisputed = undisputed + 1 end
   end
-  assert.are.equal(undisputed, summary.passed + summary.left_out)
+  assert.are.equal(undisputed, summary.passed + summary.failed + summary.left_out)
 end
 
 describe("golden data", function()

@@ -37,6 +37,8 @@ loom_status loom_cost_leakage(loom_costing *c, loom_cost_part *part) {
   loom_einsum_costs *e = part->out;
   loom_expr leaked = c->zero, spent = c->zero;
   for (size_t i = 0; i < e->n_components; i++) {
+    const loom_component *of = &c->a->components.at[i];
+    if (of->class_ == LOOM_CONTAINER && of->number[LOOM_LEAK_POWER] == c->zero) continue;
     e->components[i].leak_energy = leak(c, part, (int)i);
     if (!loom_cost_add(c, &leaked, e->components[i].leak_energy)) return loom_cost_failed(c);
   }

@@ -25,6 +25,7 @@ static bool add_energy(loom_costing *c, const loom_einsum_costs *e, size_t compo
     loom_expr energy = loom_mul(c->ctx, e->actions[i].energy, e->n_instances);
     if (!loom_cost_add(c, &row->dynamic_energy, energy)) return false;
   }
+  if (e->components[component].leak_energy == LOOM_NONE) return true;
   loom_expr leaked = loom_mul(c->ctx, e->components[component].leak_energy, e->n_instances);
   return loom_cost_add(c, &row->leak_energy, leaked);
 }
@@ -106,7 +107,7 @@ static bool add_einsum(breakdown *b, const loom_einsum_costs *e) {
   }
   for (size_t i = 0; i < e->n_components; i++) {
     const loom_component_cost *k = &e->components[i];
-    if (k->leak_energy == zero) continue;
+    if (k->leak_energy == LOOM_NONE || k->leak_energy == zero) continue;
     loom_expr energy = loom_mul(b->ctx, k->leak_energy, e->n_instances);
     if (energy == LOOM_NONE ||
         !add_row(b, (loom_energy){e->einsum, k->component, NULL, "leak", energy}))

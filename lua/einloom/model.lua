@@ -342,4 +342,17 @@ function model.analyze(w, a, m, options)
   return nil, errors.annotate(message, m.source), kind
 end
 
+--- Costs of what `model.analyze` gave for the same workload, architecture and mapping. A limit that
+--- is not met gives nil, a message and the kind of the error.
+---@param result userdata
+---@param w einloom.Workload
+---@param a einloom.Arch
+---@param m einloom.Mapping
+---@param options? { allow_exceeded_limits: boolean?, latencies: table<string, function>? }
+---@return userdata? costs, string? message, string? kind
+function model.cost(result, w, a, m, options)
+  local core_w, core_a, core_m = model.compile(w, a, m)
+  return core.cost(result, core_w, core_a, core_m, options)
+end
+
 return model

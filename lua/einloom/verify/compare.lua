@@ -57,6 +57,7 @@ function compare.anything() return { kind = "anything" } end
 
 ---@class einloom.comparison
 ---@field tolerance number relative, for numbers written with a fraction
+---@field rounded? boolean all numbers were rounded, integers too: the tolerance holds for each
 ---@field samples table[] the points at which formulas are compared
 ---@field differ fun(path: string, expected: string, got: string)
 ---@field disputed? fun(path: string, keys: table): boolean
@@ -83,13 +84,13 @@ local function real_equal(expected, got, tolerance)
   return largest < math.huge and math.abs(expected - got) <= tolerance * largest
 end
 
-local function scalar_equal(expected, got, tolerance)
+local function scalar_equal(run, expected, got)
   if got == math.huge then return expected == "inf" or expected == math.huge end
   if not core.is_expr(got) then got = core.number(got) end
   if not got:is_number() then return false end
-  if math.type(expected) == "float" then
+  if math.type(expected) == "float" or (run.rounded and math.type(expected) == "integer") then
     local real = got:tonumber()
-    return real ~= nil and real_equal(expected, real, tolerance)
+    return real ~= nil and real_equal(expected, real, run.tolerance)
   end
   if expected == "inf" then return false end
   local ok, exact = pcall(core.number, expected)
@@ -105,7 +106,7 @@ local function formula_differs(run, expected, got)
     return "one value per sample"
   end
   for i, sample in ipairs(run.samples) do
-    if not scalar_equal(values[i], case.value_at(got, sample), run.tolerance) then
+    if not scalar_equal(run, values[i], case.value_at(got, sample)) then
       return ("%s at %s"):format(show(values[i]), show(sample))
     end
   end
@@ -122,7 +123,7 @@ function leaf.number(run, path, expected, got)
     problem = formula_differs(run, expected, core.is_expr(got) and got or core.number(got))
   elseif type(expected) ~= "number" and type(expected) ~= "string" then
     problem = "a number, not " .. show(expected)
-  elseif not scalar_equal(expected, got, run.tolerance) then
+  elseif not scalar_equal(run, expected, got) then
     problem = show(expected)
   end
   if problem then run.differ(path, problem, show_number(run, got)) end
