@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Every golden file through `einloom verify`: nothing fails, and no case goes missing.  One recorded
--- number is wrong: the tool multiplied 2688089063424 by 184683593728 in 64 bits.
+-- Every golden file through `einloom verify`: nothing fails, and no case goes missing.  One
+-- recorded number is wrong: the tool multiplied 2688089063424 by 184683593728 in 64 bits.
 
 local core = require "einloom.core"
 local files = require "support.files"

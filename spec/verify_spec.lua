@@ -332,11 +332,98 @@ describe("verify on what is disputed", function()
   end)
 end)
 
-describe("verify on other layers", function()
-  it("fails on costs and totals while they are not computed", function()
-    for _, layer in ipairs { "costs", "totals", "all" } do
-      assert_fails((matmul()), "not computed", layer)
+describe("verify on costs and totals", function()
+  local function costs()
+    local raw, case = load_case("leakage", "leakage_001")
+    return raw, case.expected.per_einsum.MM.costs, case.expected.totals, case
+  end
+
+  -- Calls spoil(owner, key) for each number in a tree, with the tree as it was each time.
+  local function each_number(pick, spoil)
+    local function walk(owner, path)
+      for _, key in ipairs(path) do owner = owner[key] end
+      return owner
     end
+    local paths = {}
+    local function collect(t, path)
+      for key, value in pairs(t) do
+        local here = table.move(path, 1, #path, 1, {})
+        here[#here + 1] = key
+        if type(value) == "table" then
+          collect(value, here)
+        elseif math.type(value) then
+          paths[#paths + 1] = here
+        end
+      end
+    end
+    collect(pick(costs()), {})
+    assert.is_true(#paths >= 10)
+    for _, path in ipairs(paths) do
+      local raw, c, t = costs()
+      local key = table.remove(path)
+      spoil(raw, walk(pick(raw, c, t), path), key)
+    end
+  end
+
+  it("passes what is right in every layer", function()
+    for _, layer in ipairs { "costs", "totals", "all" } do assert_passes((costs()), layer) end
+  end)
+
+  it("fails on each changed number of the costs", function()
+    each_number(function(_, c) return c end, function(raw, owner, key)
+      owner[key] = owner[key] + 1
+      assert.are.equal(1, run(raw, "costs").failed, key)
+    end)
+  end)
+
+  it("takes totals at the tolerance of the file, integers too", function()
+    each_number(function(_, _, t) return t end, function(raw, owner, key)
+      local value = owner[key]
+      owner[key] = value * (1 + 1e-8)
+      assert.are.equal(1, run(raw, "totals").passed, key)
+      owner[key] = math.tointeger(value) and value + 1 or value * (1 + 1e-5)
+      local far = math.abs(owner[key] - value) > 1e-6 * owner[key]
+      assert.are.equal(far and 1 or 0, run(raw, "totals").failed, key)
+      owner[key] = value * 2 + 1
+      assert.are.equal(1, run(raw, "totals").failed, key)
+    end)
+  end)
+
+  it("fails on rows that one side lacks", function()
+    for _, list in ipairs { "actions", "energy", "leak_energy", "memory_usage", "reservations",
+      "spatial_usage" } do
+      local raw, c = costs()
+      table.remove(c[list])
+      assert_fails(raw, "." .. list, "costs")
+    end
+    local raw, c = costs()
+    table.insert(c.energy, { component = "Reg", tensor = "A", action = "compute", value = 0 })
+    assert_fails(raw, "energy[Reg,A,compute]", "costs")
+  end)
+
+  it("fails on unknown keys and on missing parts", function()
+    local raw, c, t = costs()
+    c.area, t.area = 1, 1
+    assert_fails(raw, "costs.area", "costs")
+    assert_fails(raw, "totals.area", "totals")
+    local other, _, _, case = costs()
+    case.expected.totals = nil
+    assert_fails(other, "totals", "totals")
+  end)
+
+  it("fails on another kind of limit, and on a limit that is met", function()
+    for id, kind in pairs { errors_009 = "fanout", errors_010 = "capacity",
+      errors_020 = "capacity" } do
+      local raw, case = load_case("errors", id)
+      assert_passes(raw, "costs")
+      case.expected.error = kind
+      assert_fails(raw, "error", "costs")
+    end
+    local raw, case = load_case("errors", "errors_009")
+    for _, node in ipairs(case.arch.nodes) do
+      if node.size then node.size = "inf" end
+    end
+    assert_fails(raw, "got a result", "costs")
   end)
 end)
 
