@@ -241,7 +241,7 @@ LOOM_API loom_expr loom_diff(loom_ctx *ctx, loom_expr e, loom_expr symbol);
 LOOM_API loom_expr loom_difference(loom_ctx *ctx, loom_expr e, loom_expr symbol, loom_expr step);
 /* Values of symbol in [lo, hi] at which some min, max, floor, ceil, //, % or comparison in e
 ** (with every other symbol substituted) changes its piece; ascending, up to capacity; returns how
-*many. */
+** many. */
 LOOM_API ptrdiff_t loom_breakpoints(loom_ctx *ctx, loom_expr e, loom_expr symbol, int64_t lo,
                                     int64_t hi, int64_t *out, size_t capacity);
 

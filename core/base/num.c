@@ -279,8 +279,7 @@ bool loom_num_to_ratio(const loom_ctx *ctx, loom_num a, int64_t *num, int64_t *d
 }
 
 /* floor(a) of a big ratio: the value if it is in (INT64_MIN, INT64_MAX), the nearer of these two if
- *it
- ** lies beyond, or (memory ran out) the farther one that is known. */
+** it lies beyond, or (memory ran out) the farther one that is known. */
 static int64_t big_floor_int(const loom_ctx *ctx, loom_num a, int64_t unknown) {
   const loom_fraction *big = loom_big_of(ctx, a);
   int64_t beyond = big->num.sign == MP_NEG ? INT64_MIN : INT64_MAX;

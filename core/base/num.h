@@ -96,8 +96,7 @@ bool loom_num_to_int(const loom_ctx *ctx, loom_num a, int64_t *value);
 /* True and the ratio if both parts fit in 64 bits. */
 bool loom_num_to_ratio(const loom_ctx *ctx, loom_num a, int64_t *num, int64_t *den);
 /* Outward bounds in 64 bits: lower <= a, INT64_MIN for "none", never INT64_MAX; a <= upper,
- *INT64_MAX
- ** for "none", never INT64_MIN.  floor(a) and ceil(a) where they fit. */
+** INT64_MAX for "none", never INT64_MIN.  floor(a) and ceil(a) where they fit. */
 int64_t loom_num_lower(const loom_ctx *ctx, loom_num a);
 int64_t loom_num_upper(const loom_ctx *ctx, loom_num a);
 /* Remainder of an integer a modulo m > 0, in [0, m). */

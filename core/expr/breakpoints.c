@@ -394,11 +394,9 @@ static ptrdiff_t search(finder *f, int64_t lo, int64_t hi, int64_t *out, size_t 
 }
 
 /* Every v in (lo, hi] whose piece is not that of v - 1; a point at which something divides by zero
-*is
-** a piece of its own.  At a tie the first argument of min and max in canonical order counts.
+** is a piece of its own.  At a tie the first argument of min and max in canonical order counts.
 ** Work grows with the number of pieces and the logarithm of the range; -1 with LOOM_ERR_LIMIT
-*beyond
-** 2^26 evaluations of a node, with LOOM_ERR_ARGUMENT when e has another symbol. */
+** beyond 2^26 evaluations of a node, with LOOM_ERR_ARGUMENT when e has another symbol. */
 ptrdiff_t loom_breakpoints(loom_ctx *ctx, loom_expr e, loom_expr symbol, int64_t lo, int64_t hi,
                            int64_t *out, size_t capacity) {
   finder f = {.ctx = ctx, .symbol = symbol, .work = WORK_LIMIT};

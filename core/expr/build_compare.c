@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Comparisons, with value 1 or 0, and selection.
 ** Invariant: a comparison that facts decide is a number; the others have no common term and no
-*common
-** positive number factor on both sides, and an equality has its positive leading term on the left.
- */
+** common positive number factor on both sides, and an equality has its positive leading term on
+** the left. */
 #include "expr/content.h"
 #include "expr/facts.h"
 

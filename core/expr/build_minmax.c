@@ -113,8 +113,7 @@ static void drop_absorbed(const loom_ctx *ctx, loom_kind kind, exprs *args) {
 }
 
 /* Compares two arguments and strikes out the one that never counts; of equal values the
-*structurally
-** first stays, so that the result does not depend on ids. */
+** structurally first stays, so that the result does not depend on ids. */
 static void compare_two(loom_ctx *ctx, loom_kind kind, loom_expr *a, loom_expr *b) {
   uint8_t sign = sign_of_difference(ctx, *a, *b);
   if (kind == LOOM_MIN) sign = loom_sign_neg(sign);

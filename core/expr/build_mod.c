@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Modulo and modular index.
 ** Invariant: a term that is a multiple of the modulus does not occur; mod_index(a, 1, m) is mod(a,
-*m)
-** and mod(a // d, m) is mod_index(a, d, m).  a % b = a - b * floor(a / b) at every point: the
-*result
-** has the sign of b. */
+** m) and mod(a // d, m) is mod_index(a, d, m).  a % b = a - b * floor(a / b) at every point: the
+** result has the sign of b. */
 #include "expr/rounding.h"
 
 /* ---- dropping multiples ---------------------------------------------------------------------- */

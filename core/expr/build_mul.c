@@ -2,8 +2,7 @@
 /* Products, quotients and powers.
 ** Invariant: a product is flat, powers of one base are merged, sums in it have coprime integer
 ** coefficients, a positive leading one, and no power common to all terms; its number stands in
-*front,
-** as the coefficient of a sum.  Products of sums are not expanded; a number times a sum is
+** front, as the coefficient of a sum.  Products of sums are not expanded; a number times a sum is
 ** distributed.  x * x^-1 is 1 and x^0 is 1, also where x may be 0; 0^-n is an error. */
 #include "expr/content.h"
 

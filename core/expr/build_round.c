@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Floor and ceiling.
 ** Invariant: an argument holds no term known to be an integer; a quotient by a literal of integers
-*is
-** a floor division; of floor(x) and ceil(-x), ceil(x) and floor(-x) one form is kept, the one with
-*a
-** positive leading term, so that they cancel. */
+** is a floor division; of floor(x) and ceil(-x), ceil(x) and floor(-x) one form is kept, the one
+** with a positive leading term, so that they cancel. */
 #include "expr/rounding.h"
 
 /* A sum taken apart for rounding: integers outside, the rest inside. */

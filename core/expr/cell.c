@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a cell holds, kind by kind: hashing, comparing, filling and emptying payloads, children.
 ** Invariant: the hash of a node depends on kinds, numbers, names and assumptions alone, never on
-*ids
-** or on the order in which terms are stored. */
+** ids or on the order in which terms are stored. */
 #include "expr/make.h"
 
 #include <assert.h>

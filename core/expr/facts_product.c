@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Facts of a number times a product of powers.
 ** Invariant: a quotient counts as an integer only if the "divides" assumptions of its symbols and
-*the
-** residues of what is left prove it. */
+** the residues of what is left prove it. */
 #include "expr/facts.h"
 
 #include <string.h>

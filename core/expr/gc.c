@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Collection of unused nodes, scratch regions, and owners of expressions outside the table.
 ** Invariant: what is marked, what an owner marks, the permanent small integers and all they are
-*made
-** of survive a collection with their ids; the generation of every other cell moves on. */
+** made of survive a collection with their ids; the generation of every other cell moves on. */
 #include "expr/make.h"
 
 enum { FIRST_COLLECTION = 16384 };

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a tape is lowered from: values numbered in the order they are made.
 ** Invariant: a value is unique (same operation, arguments and constants: same index) and comes
-*after
-** its arguments. */
+** after its arguments. */
 #ifndef EINLOOM_IR_H
 #define EINLOOM_IR_H
 
@@ -65,8 +64,7 @@ uint32_t loom_ir_mul(loom_ir *ir, size_t n, const uint32_t *args);
 uint32_t loom_ir_pow(loom_ir *ir, uint32_t value, uint32_t exponent);
 
 /* Lowers expressions (lower.c): the values of the outputs, with the symbols as inputs in their
- *order.
- ** False with a recorded error: LOOM_ERR_ARGUMENT for a symbol that is no input. */
+** order. False with a recorded error: LOOM_ERR_ARGUMENT for a symbol that is no input. */
 bool loom_ir_lower(loom_ir *ir, size_t n_outputs, const loom_expr *outputs, size_t n_symbols,
                    const loom_expr *symbols, uint32_t *values);
 

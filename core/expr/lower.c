@@ -2,8 +2,7 @@
 /* Lowers expressions to the values of a tape.
 ** Invariant: the values and their order depend on the structure of the expressions alone.
 ** Terms of a sum over one denominator are added before they are divided, and what floor, ceil, //
-*and
-** % look at is one quotient of integers where it can be: in double this is exact as long as its
+** and % look at is one quotient of integers where it can be: in double this is exact as long as its
 ** numerators and denominators stay below 2^53. */
 #include <stdlib.h>
 
@@ -162,8 +161,7 @@ static int64_t gcd(int64_t a, int64_t b) {
 }
 
 /* The common denominator of the coefficients of fractions[from ... to), if it is worth a division:
- *1
- ** when it is a power of two (exact in double) or beyond the limit. */
+** 1 when it is a power of two (exact in double) or beyond the limit. */
 static int64_t common_denominator(const lowerer *low, size_t from, size_t to, int64_t limit) {
   int64_t common = 1;
   for (size_t i = from; i < to; i++) {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Making nodes, for the builders in core/expr/: the table's side of the split between make and
-*build.
-** Invariant: make never simplifies; what it is given is canonical (asserted), what it returns is
-*the
-** one node of that content. */
+** build. Invariant: make never simplifies; what it is given is canonical (asserted), what it
+** returns is
+** the one node of that content. */
 #ifndef EINLOOM_MAKE_H
 #define EINLOOM_MAKE_H
 
@@ -43,8 +42,7 @@ bool loom_cell_fill(loom_ctx *ctx, loom_cell *cell, const loom_draft *draft);
 void loom_cell_empty(loom_ctx *ctx, loom_cell *cell);
 
 /* Takes a dead node out: its payload and its cell, and its slot too unless the slots will be
-*rehashed
-** before anything else happens. */
+** rehashed before anything else happens. */
 void loom_table_remove(loom_ctx *ctx, loom_expr e, bool rehash_follows);
 /* Empties and refills the slots from the live cells. */
 void loom_table_rehash(loom_ctx *ctx);

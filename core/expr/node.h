@@ -214,8 +214,7 @@ static inline loom_power loom_mul_power(const loom_ctx *ctx, loom_expr e, size_t
 }
 
 /* The sub-expressions a node is made of: terms of a sum (without coefficients and constant), bases
- *of
- ** a product or power, arguments of the others; none for numbers and symbols. */
+** of a product or power, arguments of the others; none for numbers and symbols. */
 size_t loom_child_count(const loom_ctx *ctx, loom_expr e);
 loom_expr loom_child(const loom_ctx *ctx, loom_expr e, size_t i);
 /* The order of the children that does not depend on the context's history, as indices into
@@ -225,18 +224,15 @@ void loom_child_order(const loom_ctx *ctx, loom_expr e, uint32_t *indices);
 /* ---- building ----------------------------------------------------------------------------- */
 
 /* Builders canonicalise; they are the public loom_add, loom_floor, ... and these.  LOOM_NONE in or
- *a
- ** failure gives LOOM_NONE.  Terms and powers may come in any order, repeat, be zero, and have ids
- *of
- ** any kind (a sum within a sum is flattened, a product within a product too). */
+** a failure gives LOOM_NONE.  Terms and powers may come in any order, repeat, be zero, and have ids
+** of any kind (a sum within a sum is flattened, a product within a product too). */
 loom_expr loom_from_num(loom_ctx *ctx, loom_num value);
 loom_expr loom_build_sum(loom_ctx *ctx, loom_num constant, size_t n, const loom_term *terms);
 loom_expr loom_build_product(loom_ctx *ctx, loom_num coef, size_t n, const loom_power *powers);
 /* coef * e. */
 loom_expr loom_scale(loom_ctx *ctx, loom_num coef, loom_expr e);
 /* The same operation on other children (as many as loom_child_count): the way to rewrite.  For a
- *sum
- ** constant and coefficients are kept, for a product or power the exponents. */
+** sum constant and coefficients are kept, for a product or power the exponents. */
 loom_expr loom_rebuild(loom_ctx *ctx, loom_expr e, const loom_expr *children);
 
 /* coefficient and rest of e: c and t of a sum c * t, 1 and e otherwise; number: itself and
@@ -252,18 +248,16 @@ loom_facts loom_facts_sum(loom_ctx *ctx, loom_num constant, size_t n, const loom
 /* ---- walking ------------------------------------------------------------------------------ */
 
 /* Visits the distinct sub-expressions of some roots, children first, without recursion, and keeps
- *one
- ** 32-bit value for each node visited.  Walks nest (to LOOM_WALK_LEVELS); nodes may be built during
- *a
- ** walk; collection and scratch release may not happen.
+** one 32-bit value for each node visited.  Walks nest (to LOOM_WALK_LEVELS); nodes may be built
+** during
+** a walk; collection and scratch release may not happen.
  **
  **   loom_walk walk;
  **   if (!loom_walk_begin(ctx, &walk, canonical)) return LOOM_NONE;
  **   loom_walk_root(&walk, e);
  **   for (loom_expr f; (f = loom_walk_next(&walk)) != LOOM_NONE;)
  **     ... loom_walk_get(&walk, child) ... loom_walk_set(&walk, f, value);
- **   bool good = loom_walk_end(&walk);     -- false: memory ran out somewhere
- */
+ **   bool good = loom_walk_end(&walk);     -- false: memory ran out somewhere */
 typedef struct loom_walk {
   loom_ctx *ctx;
   loom_side *side;

@@ -6,8 +6,7 @@
 #include "expr/node.h"
 
 /* Whether e may be worked on: false for LOOM_NONE (whose error was recorded when it arose) and,
- *with
- ** LOOM_ERR_ARGUMENT, for a handle that is not live. */
+** with LOOM_ERR_ARGUMENT, for a handle that is not live. */
 static inline bool loom_expr_check(loom_ctx *ctx, loom_expr e) {
   if (e == LOOM_NONE) return false;
   if (loom_expr_live(ctx, e)) return true;

@@ -8,8 +8,7 @@
 #include <string.h>
 
 /* Down to DEPTH_BY_PARTS small nodes are compared part by part, for an order that reads well;
-*deeper
-** or wider ones by their hash, and by parts again where hashes collide, down to DEEPEST. */
+** deeper or wider ones by their hash, and by parts again where hashes collide, down to DEEPEST. */
 enum { DEPTH_BY_PARTS = 4, FEW_PARTS = 8, DEEPEST = 32, MOST_PARTS = 64 };
 
 static int compare(const loom_ctx *ctx, loom_expr a, loom_expr b, int depth);

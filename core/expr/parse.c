@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the infix notation with an operator-precedence stack (grammar: doc/manual.md).
 ** Invariant: no recursion and no rescanning, so depth is bounded by memory and time is linear in
-*the
-** text; a run of + and - (of * and /) stays on the value stack until it ends and becomes one n-ary
-** sum (product). */
+** the text; a run of + and - (of * and /) stays on the value stack until it ends and becomes one
+** n-ary sum (product). */
 #include <string.h>
 
 #include "expr/lex.h"

@@ -319,8 +319,7 @@ static void print_piece(loom_printer *p, loom_piece piece) {
 }
 
 /* Linear in the text.  LOOM_ERR_LIMIT beyond 64 MiB; LOOM_ERR_ARGUMENT for a handle or style that
- *is
- ** not one.  C text computes in double and needs <math.h>; names are written as they are. */
+** is not one.  C text computes in double and needs <math.h>; names are written as they are. */
 char *loom_print(loom_ctx *ctx, loom_expr e, loom_style style) {
   loom_printer p = {.ctx = ctx, .style = style};
   char *text = NULL;

@@ -19,9 +19,8 @@ loom_expr loom_build_mod_index(loom_ctx *ctx, loom_expr a, loom_expr d, loom_exp
 loom_expr loom_round_quotient(loom_ctx *ctx, bool up, loom_expr numerator, loom_expr denominator);
 
 /* A quotient coef * powers taken apart: e = numerator / denominator without common factors, both
-*with
-** integer numbers in front, the denominator's positive.  For a sum of several terms the denominator
-** is 1.  False with an error. */
+** with integer numbers in front, the denominator's positive.  For a sum of several terms the
+** denominator is 1.  False with an error. */
 bool loom_take_apart(loom_ctx *ctx, loom_expr e, loom_expr *numerator, loom_expr *denominator);
 
 /* Records division by zero if e is the number 0. */

@@ -44,8 +44,7 @@ typedef enum loom_tape_op {
 #define LOOM_TAPE_WIDTH 4 /* terms of one instruction */
 
 /* The first four operations add to the register a_n when `add` is set.  args: a_0 b_0 a_1 b_1 ...
- *or
- ** a_0 a_1 ...; consts: c0 c_0 c_1 ... for those four, c0 else. */
+** or a_0 a_1 ...; consts: c0 c_0 c_1 ... for those four, c0 else. */
 typedef struct loom_tape_instr {
   uint8_t op, n;
   bool add;
