@@ -2,6 +2,7 @@
 -- Architectures: components from outermost to innermost.  The constructors and the normal form (the
 -- fields of schema mapping/1) make the same nodes; an architecture never changes after it is made.
 
+local derived = require "einloom.derived"
 local errors = require "einloom.errors"
 local sets = require "einloom.sets"
 local value = require "einloom.value"
@@ -268,6 +269,7 @@ local function component(t, path)
   end
   path = ("%s (%s)"):format(path, t.name)
   errors.check_keys(KIND, t, known_keys(class), path)
+  t = derived.resolve(t, path)
   local node = { class = t.class, name = t.name, spatial = spatial(t.spatial, path .. ".spatial") }
   for key, check in pairs(class.fields) do
     if t[key] ~= nil then node[key] = check(t[key], path .. "." .. key) end
