@@ -36,6 +36,7 @@ typedef struct loom_bigs {
   uint32_t *slots; /* index + 1, 0 empty */
   size_t n_slots;
   uint32_t free_list; /* index + 1 */
+  size_t bytes;       /* of digits */
 } loom_bigs;
 
 /* The first member of every context. */

@@ -43,6 +43,7 @@ static uint32_t hash_digits(uint32_t hash, const mp_int *a) {
 }
 
 static mp_err reduce(loom_fraction *ratio) {
+  if (mp_cmp_d(&ratio->den, 1) == MP_EQ) return MP_OKAY;
   mp_int g;
   mp_err err = mp_init(&g);
   if (err != MP_OKAY) return err;
@@ -61,6 +62,20 @@ static mp_err reduce(loom_fraction *ratio) {
 
 static bool fits(const loom_fraction *ratio) {
   return mp_count_bits(&ratio->num) < 64 && mp_count_bits(&ratio->den) < 64;
+}
+
+/* Counts the digits of an item in (or out of) the memory held. */
+static void count_digits(loom_ctx *ctx, const loom_fraction *ratio, bool in) {
+  size_t bytes = ((size_t)ratio->num.alloc + (size_t)ratio->den.alloc) * sizeof(mp_digit);
+  loom_base *base = loom_base_of(ctx);
+  base->bytes = in ? base->bytes + bytes : base->bytes - bytes;
+  base->bigs.bytes = in ? base->bigs.bytes + bytes : base->bigs.bytes - bytes;
+}
+
+static void drop_item(loom_ctx *ctx, struct loom_big *item) {
+  count_digits(ctx, &item->ratio, false);
+  loom_fraction_clear(&item->ratio);
+  item->live = false;
 }
 
 static bool grow_slots(loom_ctx *ctx) {
@@ -117,6 +132,7 @@ static loom_num intern(loom_ctx *ctx, loom_fraction *ratio) {
     bigs->n++;
   bigs->items[index] = (struct loom_big){.ratio = *ratio, .hash = hash, .live = true};
   bigs->slots[at] = index + 1;
+  count_digits(ctx, ratio, true);
   return (loom_num){index, 0};
 }
 
@@ -161,8 +177,7 @@ void loom_bigs_end(loom_ctx *ctx) {
   for (size_t i = 0; i < bigs->n; i++) {
     struct loom_big *item = &bigs->items[i];
     if (item->live && !item->marked) {
-      loom_fraction_clear(&item->ratio);
-      item->live = false;
+      drop_item(ctx, item);
       item->next_free = bigs->free_list;
       bigs->free_list = (uint32_t)i + 1;
     }
@@ -176,7 +191,7 @@ void loom_bigs_end(loom_ctx *ctx) {
 void loom_bigs_free(loom_ctx *ctx) {
   loom_bigs *bigs = &loom_base_of(ctx)->bigs;
   for (size_t i = 0; i < bigs->n; i++)
-    if (bigs->items[i].live) loom_fraction_clear(&bigs->items[i].ratio);
+    if (bigs->items[i].live) drop_item(ctx, &bigs->items[i]);
   loom_realloc_array(ctx, bigs->items, bigs->capacity, 0, sizeof *bigs->items);
   loom_realloc_array(ctx, bigs->slots, bigs->n_slots, 0, sizeof *bigs->slots);
   *bigs = (loom_bigs){0};

@@ -47,7 +47,7 @@ static uint8_t signs_for(loom_kind kind) {
 
 /* The number a comparison of the sum with 0 is known to be, or LOOM_NONE. */
 static loom_expr decide(loom_ctx *ctx, loom_kind kind, const loom_terms *sum) {
-  uint8_t sign = loom_facts_sum(ctx, sum->constant, sum->n, sum->at).sign, holds = signs_for(kind);
+  uint8_t sign = loom_sign_of_sum(sum), holds = signs_for(kind);
   if ((sign & holds) == 0) return loom_from_num(ctx, LOOM_NUM_ZERO);
   return (sign & ~holds) == 0 ? loom_from_num(ctx, LOOM_NUM_ONE) : LOOM_NONE;
 }

@@ -13,27 +13,6 @@ enum { WORK = 20000 };
 
 typedef LOOM_VEC(loom_expr) exprs;
 
-static uint8_t sign_of_product(loom_ctx *ctx, const loom_factors *product) {
-  uint8_t sign = loom_num_sign(ctx, product->coef) < 0 ? LOOM_NEG : LOOM_POS;
-  for (size_t i = 0; i < product->n; i++) {
-    uint8_t base = loom_facts_of(ctx, product->at[i].base).sign;
-    sign = loom_sign_mul(sign, loom_sign_pow(base, (int32_t)product->at[i].exponent));
-  }
-  return sign;
-}
-
-/* The sign of a sum once the powers that all its terms share are taken out. */
-static uint8_t sign_by_content(loom_ctx *ctx, const loom_terms *sum) {
-  loom_factors common;
-  loom_factors_begin(ctx, &common);
-  loom_expr rest = loom_take_content_of(&common, sum, LOOM_NONE, 1);
-  uint8_t sign = LOOM_ANY_SIGN;
-  if (rest != LOOM_NONE && common.n > 0)
-    sign = loom_sign_mul(sign_of_product(ctx, &common), loom_facts_of(ctx, rest).sign);
-  loom_factors_end(&common);
-  return sign;
-}
-
 static bool undecided(uint8_t sign) {
   return (sign & LOOM_NEG) && (sign & LOOM_POS);
 }
@@ -47,11 +26,8 @@ static uint8_t sign_of_difference(loom_ctx *ctx, loom_expr a, loom_expr b) {
   loom_terms_begin(ctx, &sum);
   uint8_t sign = LOOM_ANY_SIGN;
   if (loom_terms_add(&sum, LOOM_NUM_ONE, a) && loom_terms_add(&sum, LOOM_NUM_MINUS_ONE, b) &&
-      loom_terms_merge(&sum)) {
-    sign = loom_facts_sum(ctx, sum.constant, sum.n, sum.at).sign;
-    if (undecided(sign) && sum.n > 1 && loom_num_is_zero(sum.constant))
-      sign = sign_by_content(ctx, &sum);
-  }
+      loom_terms_merge(&sum))
+    sign = loom_sign_of_sum(&sum);
   loom_terms_end(&sum);
   return sign;
 }

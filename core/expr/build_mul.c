@@ -13,7 +13,7 @@ loom_expr loom_factors_make(loom_factors *product) {
   loom_ctx *ctx = product->ctx;
   if (product->n == 0) return loom_from_num(ctx, LOOM_NUM_ONE);
   if (product->n == 1 && product->at->exponent == 1) return product->at->base;
-  loom_power few[LOOM_FEW_POWERS], *powers = few;
+  loom_power few[LOOM_FEW_POWERS] = {{0}}, *powers = few;
   size_t n = product->n;
   if (n > LOOM_FEW_POWERS) powers = loom_realloc_array(ctx, NULL, 0, n, sizeof *powers);
   if (!powers) return LOOM_NONE;

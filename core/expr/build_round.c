@@ -65,17 +65,34 @@ static bool take_out_common(loom_ctx *ctx, loom_terms *sum, loom_num *den) {
   return !loom_num_is_none(constant) && !loom_num_is_none(*den);
 }
 
+/* Whether a sum is 1 * e + an integer constant, e of a kind. */
+static bool is_one_of(loom_ctx *ctx, const loom_terms *sum, loom_kind kind) {
+  return sum->n == 1 && loom_num_is_one(sum->at->coef) && loom_kind_of(ctx, sum->at->id) == kind &&
+         loom_num_is_int(ctx, sum->constant);
+}
+
+static bool collapses(loom_ctx *ctx, const loom_terms *sum) {
+  if (is_one_of(ctx, sum, LOOM_FLOOR)) return true;
+  if (!is_one_of(ctx, sum, LOOM_FLOORDIV)) return false;
+  return loom_num_is_zero(sum->constant) || loom_expr_is_num(ctx, loom_child(ctx, sum->at->id, 1));
+}
+
+/* floor((floor(a / b) + k) / den) = floor((a + k * b) / (b * den)) for b a number or k = 0. */
+static loom_expr collapse(loom_ctx *ctx, const loom_terms *sum, loom_num den) {
+  loom_expr inner = sum->at->id, b = loom_from_num(ctx, LOOM_NUM_ONE);
+  if (loom_kind_of(ctx, inner) == LOOM_FLOORDIV) b = loom_child(ctx, inner, 1);
+  if (b == LOOM_NONE) return b;
+  loom_term terms[] = {{LOOM_NUM_ONE, loom_child(ctx, inner, 0)}, {sum->constant, b}};
+  return loom_build_floor_div(ctx, loom_build_sum(ctx, LOOM_NUM_ZERO, 2, terms),
+                              loom_scale(ctx, den, b));
+}
+
 /* floor(sum / den), sum with integer terms and constant, the constant in [0, den): a node, or a
 ** simpler nested division. */
 static loom_expr divide_reduced(loom_ctx *ctx, loom_terms *sum, loom_num den) {
-  bool bare = sum->n == 1 && loom_num_is_zero(sum->constant) && loom_num_is_one(sum->at->coef);
+  if (collapses(ctx, sum)) return collapse(ctx, sum, den);
   loom_expr divisor = loom_from_num(ctx, den), numerator = loom_terms_build(sum);
   if (divisor == LOOM_NONE || numerator == LOOM_NONE) return LOOM_NONE;
-  if (bare && loom_kind_of(ctx, numerator) == LOOM_FLOORDIV)
-    return loom_build_floor_div(ctx, loom_child(ctx, numerator, 0),
-                                loom_scale(ctx, den, loom_child(ctx, numerator, 1)));
-  if (bare && loom_kind_of(ctx, numerator) == LOOM_FLOOR)
-    return loom_build_floor_div(ctx, loom_child(ctx, numerator, 0), divisor);
   loom_facts a = loom_facts_of(ctx, numerator);
   int64_t d;
   if (loom_num_to_int(ctx, den, &d) && a.lo != LOOM_MINUS_INF && a.hi != LOOM_PLUS_INF &&
@@ -97,8 +114,7 @@ static loom_expr divide_integers(loom_ctx *ctx, loom_terms *sum, loom_num den) {
 /* floor(sum / den) where ceil(-sum / den) is the form to keep, or ceil(sum / den): the ceiling of
 ** n / d is q + floor((n' + r) / d) with the constant of n split so that 0 <= r < d. */
 static loom_expr ceil_of_integers(loom_ctx *ctx, loom_terms *sum, loom_num den) {
-  bool bare = sum->n == 1 && loom_num_is_zero(sum->constant) && loom_num_is_one(sum->at->coef);
-  if (bare && loom_kind_of(ctx, sum->at->id) == LOOM_CEIL)
+  if (is_one_of(ctx, sum, LOOM_CEIL) && loom_num_is_zero(sum->constant))
     return loom_build_ceil(
         ctx, loom_build_div(ctx, loom_child(ctx, sum->at->id, 0), loom_from_num(ctx, den)));
   sum->constant = loom_num_add(ctx, sum->constant, loom_num_sub(ctx, den, LOOM_NUM_ONE));

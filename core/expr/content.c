@@ -63,6 +63,23 @@ static size_t common_powers(const loom_ctx *ctx, const loom_terms *sum, loom_pow
   return n;
 }
 
+/* Adds to n powers the most negative power of each base below the line of some term. */
+static size_t denominators(const loom_ctx *ctx, const loom_terms *sum, loom_power *powers,
+                           size_t n) {
+  for (size_t i = 0; i < sum->n; i++) {
+    for (size_t j = 0; j < loom_mul_count(ctx, sum->at[i].id); j++) {
+      loom_power power = loom_mul_power(ctx, sum->at[i].id, j);
+      if (power.exponent >= 0) continue;
+      size_t k = 0;
+      while (k < n && powers[k].base != power.base) k++;
+      if (k == MOST_COMMON) return n;
+      if (k == n) powers[n++] = power;
+      if (power.exponent < powers[k].exponent) powers[k] = power;
+    }
+  }
+  return n;
+}
+
 static loom_expr divide_term(loom_ctx *ctx, loom_expr e, size_t n, const loom_power *powers) {
   loom_factors product;
   loom_factors_begin(ctx, &product);
@@ -90,11 +107,10 @@ static loom_expr divide_sum(loom_ctx *ctx, const loom_terms *sum, loom_num inver
   return result;
 }
 
-loom_expr loom_take_content_of(loom_factors *common, const loom_terms *sum, loom_expr e,
-                               int64_t exponent) {
+/* Takes n powers and the number out of a sum. */
+static loom_expr take(loom_factors *common, const loom_terms *sum, size_t n,
+                      const loom_power *powers, loom_expr e, int64_t exponent) {
   loom_ctx *ctx = common->ctx;
-  loom_power powers[MOST_COMMON];
-  size_t n = common_powers(ctx, sum, powers);
   loom_num content = loom_content(ctx, sum->constant, sum->n, sum->at);
   if (loom_num_is_none(content)) return LOOM_NONE;
   if (n == 0 && loom_num_is_one(content)) return e;
@@ -107,9 +123,18 @@ loom_expr loom_take_content_of(loom_factors *common, const loom_terms *sum, loom
 
 loom_expr loom_take_content(loom_factors *common, loom_expr e, int64_t exponent) {
   loom_terms sum;
+  loom_power powers[MOST_COMMON];
   loom_terms_begin(common->ctx, &sum);
   loom_expr rest = LOOM_NONE;
-  if (loom_terms_add(&sum, LOOM_NUM_ONE, e)) rest = loom_take_content_of(common, &sum, e, exponent);
+  if (loom_terms_add(&sum, LOOM_NUM_ONE, e))
+    rest = take(common, &sum, common_powers(common->ctx, &sum, powers), powers, e, exponent);
   loom_terms_end(&sum);
   return rest;
+}
+
+loom_expr loom_take_quotient(loom_factors *common, const loom_terms *sum) {
+  loom_power powers[MOST_COMMON];
+  size_t n = common_powers(common->ctx, sum, powers);
+  n = denominators(common->ctx, sum, powers, n);
+  return n == 0 ? LOOM_NONE : take(common, sum, n, powers, LOOM_NONE, 1);
 }

@@ -2,7 +2,6 @@
 /* Facts of sums, and of differences that are not built.
 ** Invariant: the ends of the interval are added exactly, as ratios, and rounded outwards once. */
 #include "expr/facts.h"
-#include "expr/terms.h"
 
 /* An exact sum of ends: num / den, or no bound. */
 typedef struct end {
@@ -197,15 +196,4 @@ loom_facts loom_facts_packed_sum(loom_ctx *ctx, const loom_draft *d) {
   for (uint32_t i = 0; i < d->count; i++)
     add_term(ctx, &s, loom_unpack(ctx, d->packed[i + 1]), d->args[i]);
   return finish(&s);
-}
-
-loom_facts loom_facts_difference(loom_ctx *ctx, loom_expr a, loom_expr b) {
-  loom_terms sum;
-  loom_facts f = loom_facts_nothing();
-  loom_terms_begin(ctx, &sum);
-  if (loom_terms_add(&sum, LOOM_NUM_ONE, a) && loom_terms_add(&sum, LOOM_NUM_MINUS_ONE, b) &&
-      loom_terms_merge(&sum))
-    f = loom_facts_sum(ctx, sum.constant, sum.n, sum.at);
-  loom_terms_end(&sum);
-  return f;
 }

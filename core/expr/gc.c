@@ -4,7 +4,8 @@
 ** made of survive a collection with their ids; the generation of every other cell moves on. */
 #include "expr/make.h"
 
-enum { FIRST_COLLECTION = 16384 };
+/* Nodes, and bytes of digits of big numbers, below which no collection is due. */
+enum { FIRST_NODES = 16384, FIRST_DIGITS = 1 << 22 };
 
 /* ---- owners --------------------------------------------------------------------------------- */
 
@@ -68,8 +69,10 @@ static void finish_marking(loom_ctx *ctx) {
 }
 
 bool loom_gc_due(const loom_ctx *ctx) {
-  uint32_t last = ctx->n_survivors < FIRST_COLLECTION ? FIRST_COLLECTION : ctx->n_survivors;
-  return ctx->scratch_marks.n == 0 && ctx->n_live / 2 >= last;
+  uint32_t nodes = ctx->n_survivors < FIRST_NODES ? FIRST_NODES : ctx->n_survivors;
+  size_t digits = ctx->surviving_digits < FIRST_DIGITS ? FIRST_DIGITS : ctx->surviving_digits;
+  return ctx->scratch_marks.n == 0 &&
+         (ctx->n_live / 2 >= nodes || ctx->base.bigs.bytes / 2 >= digits);
 }
 
 void loom_gc_begin(loom_ctx *ctx) {
@@ -110,6 +113,7 @@ void loom_gc_end(loom_ctx *ctx) {
   loom_table_rehash(ctx);
   loom_memo_clear(ctx);
   ctx->n_survivors = ctx->n_live;
+  ctx->surviving_digits = ctx->base.bigs.bytes;
 }
 
 /* ---- scratch regions ------------------------------------------------------------------------- */

@@ -148,8 +148,9 @@ struct loom_ctx {
   uint32_t n_cells, n_pages, capacity_pages; /* cells handed out, cell 0 unused */
   uint32_t free_cell, n_live;
   loom_slot *slots;
-  uint32_t n_slots; /* a power of two */
-  uint32_t n_survivors;
+  uint32_t n_slots;        /* a power of two */
+  uint32_t n_survivors;    /* of the last collection */
+  size_t surviving_digits; /* bytes of big numbers then */
   bool collecting, mark_overflow;
   LOOM_VEC(loom_expr) mark_stack;
   LOOM_VEC(loom_expr) scratch_log;  /* made inside scratch regions */
