@@ -92,16 +92,23 @@ static loom_expr divide_term(loom_ctx *ctx, loom_expr e, size_t n, const loom_po
   return result;
 }
 
+/* Adds coef * e / powers. */
+static bool add_divided(loom_terms *rest, loom_num coef, loom_expr e, size_t n,
+                        const loom_power *powers) {
+  if (n > 0 && e != LOOM_NONE) e = divide_term(rest->ctx, e, n, powers);
+  return e != LOOM_NONE && !loom_num_is_none(coef) && loom_terms_add(rest, coef, e);
+}
+
 static loom_expr divide_sum(loom_ctx *ctx, const loom_terms *sum, loom_num inverse, size_t n,
                             const loom_power *powers) {
   loom_terms rest;
   loom_terms_begin(ctx, &rest);
-  rest.constant = loom_num_mul(ctx, sum->constant, inverse);
-  bool good = !loom_num_is_none(rest.constant);
-  for (size_t i = 0; good && i < sum->n; i++) {
-    loom_expr e = n == 0 ? sum->at[i].id : divide_term(ctx, sum->at[i].id, n, powers);
-    good = e != LOOM_NONE && loom_terms_add(&rest, loom_num_mul(ctx, sum->at[i].coef, inverse), e);
-  }
+  loom_num constant = loom_num_mul(ctx, sum->constant, inverse);
+  bool good = loom_num_is_zero(constant) ||
+              add_divided(&rest, constant, loom_from_num(ctx, LOOM_NUM_ONE), n, powers);
+  for (size_t i = 0; good && i < sum->n; i++)
+    good =
+        add_divided(&rest, loom_num_mul(ctx, sum->at[i].coef, inverse), sum->at[i].id, n, powers);
   loom_expr result = good && loom_terms_merge(&rest) ? loom_terms_build(&rest) : LOOM_NONE;
   loom_terms_end(&rest);
   return result;

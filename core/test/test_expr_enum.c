@@ -318,7 +318,7 @@ static ratio value_of(loom_ctx *ctx, loom_expr e, const loom_expr *s, const rati
   static const op ops[] = {[LOOM_FLOOR] = FLOOR, [LOOM_CEIL] = CEIL,     [LOOM_FLOORDIV] = FDIV,
                            [LOOM_MOD] = MOD,     [LOOM_MODIDX] = MODIDX, [LOOM_LT] = LT,
                            [LOOM_LE] = LE,       [LOOM_EQ] = EQ,         [LOOM_SELECT] = SELECT};
-  loom_kind kind = loom_expr_kind(ctx, e);
+  loom_kind kind = loom_kind_of(ctx, e);
   if (kind == LOOM_NUM) return number(ctx, loom_num_of(ctx, e));
   if (kind == LOOM_ADD) return value_of_sum(ctx, e, s, at);
   if (kind == LOOM_MUL || kind == LOOM_POW) return value_of_product(ctx, e, s, at);
@@ -463,7 +463,7 @@ static void every_part_keeps_its_value(void **unused) {
 static void spell(loom_ctx *ctx, loom_expr e) {
   size_t room = strlen(text);
   if (room > sizeof text - 300) return;
-  loom_kind kind = loom_expr_kind(ctx, e);
+  loom_kind kind = loom_kind_of(ctx, e);
   if (kind == LOOM_SYM) {
     strcat(text, loom_symbol_name(ctx, e));
     return;
