@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Runs every Lua example of README.md, doc/tutorial.md and doc/output.md and holds the tables of the
--- latter against the module.
+-- Runs every Lua example of README.md, doc/tutorial.md and doc/output.md and holds the tables of
+-- the latter against the module.
 
 local documents = require "support.documents"
 local files = require "support.files"
