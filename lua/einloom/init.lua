@@ -23,6 +23,7 @@ local parts = {
   sequential = { "einloom.mapping", "sequential" },
   compute_node = { "einloom.mapping", "compute_node" },
   container = { "einloom.arch", "container" },
+  models = { "einloom.models" },
   einsum_string = { "einloom.subscripts", "parse" },
   explain = { "einloom.show.explain", "explain" },
   read_case = { "einloom.case", "load" },
@@ -102,7 +103,8 @@ return setmetatable(loom, {
       for key in pairs(self) do known[#known + 1] = key end
       error(("einloom has no '%s'%s"):format(tostring(name), errors.hint(tostring(name), known)), 2)
     end
-    local value = require(part[1])[part[2]]
+    local value = require(part[1])
+    if part[2] then value = value[part[2]] end
     rawset(self, name, value)
     return value
   end,
