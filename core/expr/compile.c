@@ -50,14 +50,13 @@ static bool store_consts(loom_encoder *enc, loom_program *p) {
     if (!store_const(enc->ctx, p, enc->loaded.at[i])) return false;
   for (size_t i = 0; i < enc->consts.n; i++)
     if (!store_const(enc->ctx, p, enc->consts.at[i])) return false;
-  p->n_loaded = (uint32_t)enc->loaded.n;
   for (size_t i = 0; i < p->n_instrs; i++) p->instrs[i].consts += p->n_loaded;
   return true;
 }
 
-/* Points per instruction: the scratch registers should stay in the first-level cache. */
+/* Points per instruction: inputs and scratch registers should stay in the first-level cache. */
 static uint32_t block_size(uint32_t n_registers) {
-  return n_registers <= 12 ? 256 : 128;
+  return n_registers <= 16 ? 256 : 128;
 }
 
 static loom_program *store(loom_encoder *enc, size_t n_inputs, size_t n_outputs) {
@@ -68,7 +67,8 @@ static loom_program *store(loom_encoder *enc, size_t n_inputs, size_t n_outputs)
   p->n_instrs = enc->instrs.n;
   p->n_args = enc->args.n;
   p->n_scratch = enc->n_scratch;
-  p->block = block_size(enc->n_scratch + (uint32_t)enc->loaded.n);
+  p->n_loaded = (uint32_t)enc->loaded.n;
+  p->block = block_size(loom_program_registers(p));
   p->run = loom_tape_kernel_pick();
   p->instrs = copy(enc->instrs.at, enc->instrs.n, sizeof *p->instrs);
   p->args = copy(enc->args.at, enc->args.n, sizeof *p->args);

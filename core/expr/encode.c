@@ -194,13 +194,19 @@ static bool is_power_of_two(loom_num a) {
   return a.den == 1 && a.num > 0 && (a.num & (a.num - 1)) == 0;
 }
 
-/* floor or ceil of a quotient, or a remainder: ops for a power of two, a constant, anything. */
-static bool encode_division(encoding *x, uint32_t v, loom_tape_op shift, loom_tape_op constant,
+static bool is_small_integer(loom_num a) {
+  return a.den == 1 && a.num > 0 && a.num < INT64_C(1) << 31;
+}
+
+/* floor or ceil of a quotient, or a remainder: ops for a power of two, a small integer, anything. */
+static bool encode_division(encoding *x, uint32_t v, loom_tape_op shift, loom_tape_op integer,
                             loom_tape_op general) {
   const uint32_t *args = loom_ir_args(x->ir, v);
   if (!loom_ir_is_const(x->ir, args[1])) return put_plain(x, general, v, 2, args);
   loom_num below = loom_ir_nums(x->ir, args[1])[0];
-  if (!is_power_of_two(below)) return put_const(x, constant, v, args[0], below);
+  if (!is_power_of_two(below))
+    return is_small_integer(below) ? put_const(x, integer, v, args[0], below)
+                                   : put_plain(x, general, v, 2, args);
   if (shift == LOOM_TAPE_MODS) return put_const(x, shift, v, args[0], below);
   return put_const(x, shift, v, args[0], loom_num_inv(x->ctx, below));
 }
@@ -217,9 +223,9 @@ static bool encode_value(encoding *x, uint32_t v) {
   case LOOM_IR_FLOOR: return put_plain(x, LOOM_TAPE_FLOOR, v, 1, args);
   case LOOM_IR_CEIL: return put_plain(x, LOOM_TAPE_CEIL, v, 1, args);
   case LOOM_IR_FDIV:
-    return encode_division(x, v, LOOM_TAPE_FLOORS, LOOM_TAPE_FDIVC, LOOM_TAPE_FDIV);
-  case LOOM_IR_CDIV: return encode_division(x, v, LOOM_TAPE_CEILS, LOOM_TAPE_CDIVC, LOOM_TAPE_CDIV);
-  case LOOM_IR_MOD: return encode_division(x, v, LOOM_TAPE_MODS, LOOM_TAPE_MODC, LOOM_TAPE_MOD);
+    return encode_division(x, v, LOOM_TAPE_FLOORS, LOOM_TAPE_FDIVI, LOOM_TAPE_FDIV);
+  case LOOM_IR_CDIV: return encode_division(x, v, LOOM_TAPE_CEILS, LOOM_TAPE_CDIVI, LOOM_TAPE_CDIV);
+  case LOOM_IR_MOD: return encode_division(x, v, LOOM_TAPE_MODS, LOOM_TAPE_MODI, LOOM_TAPE_MOD);
   case LOOM_IR_MIN: return put_chain(x, LOOM_TAPE_MIN, v, value->n, args);
   case LOOM_IR_MAX: return put_chain(x, LOOM_TAPE_MAX, v, value->n, args);
   case LOOM_IR_LT: return put_plain(x, LOOM_TAPE_LT, v, 2, args);

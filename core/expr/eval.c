@@ -113,12 +113,12 @@ static loom_num exact_one(loom_ctx *ctx, loom_tape_op op, const loom_num *v, loo
   case LOOM_TAPE_CEIL: return loom_num_ceil(ctx, v[0]);
   case LOOM_TAPE_FLOORS: return loom_num_floor(ctx, loom_num_mul(ctx, v[0], c));
   case LOOM_TAPE_CEILS: return loom_num_ceil(ctx, loom_num_mul(ctx, v[0], c));
-  case LOOM_TAPE_FDIVC: return loom_num_floor_div(ctx, v[0], c);
-  case LOOM_TAPE_CDIVC: return loom_num_ceil(ctx, loom_num_div(ctx, v[0], c));
+  case LOOM_TAPE_FDIVI: return loom_num_floor_div(ctx, v[0], c);
+  case LOOM_TAPE_CDIVI: return loom_num_ceil(ctx, loom_num_div(ctx, v[0], c));
   case LOOM_TAPE_FDIV: return loom_num_floor_div(ctx, v[0], v[1]);
   case LOOM_TAPE_CDIV: return loom_num_ceil(ctx, loom_num_div(ctx, v[0], v[1]));
   case LOOM_TAPE_MODS:
-  case LOOM_TAPE_MODC: return loom_num_mod(ctx, v[0], c);
+  case LOOM_TAPE_MODI: return loom_num_mod(ctx, v[0], c);
   case LOOM_TAPE_MOD: return loom_num_mod(ctx, v[0], v[1]);
   case LOOM_TAPE_LT: return LOOM_NUM(loom_num_cmp(ctx, v[0], v[1]) < 0);
   case LOOM_TAPE_LE: return LOOM_NUM(loom_num_cmp(ctx, v[0], v[1]) <= 0);

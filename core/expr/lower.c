@@ -11,8 +11,9 @@
 /* Common denominators of coefficients up to here are divided by instead of rounded away. */
 #define DENOMINATOR_LIMIT 4096
 #define EXACT_DENOMINATOR_LIMIT ((int64_t)1 << 40)
-/* Denominators (products of powers) that are brought to a common one. */
-#define FRACTION_GROUPS 4
+/* Denominators (products of powers) that are brought to a common one: a division costs as much as
+** some tens of multiplications. */
+#define FRACTION_GROUPS 6
 
 typedef struct factor {
   uint32_t value;
@@ -218,29 +219,7 @@ static size_t group_end(const lowerer *low, size_t from) {
   return to;
 }
 
-/* Each group of terms over one denominator becomes one quotient, plain terms stay terms. */
-static uint32_t lower_sum(lowerer *low, loom_expr e) {
-  if (!split_sum(low, e)) return LOOM_IR_NONE;
-  size_t n = low->fractions.n, kept = 0;
-  for (size_t from = 0, to; from < n; from = to) {
-    to = group_end(low, from);
-    int64_t denominator = common_denominator(low, from, to, DENOMINATOR_LIMIT);
-    if (denominator == 1 && low->fractions.at[from].below == LOOM_IR_NONE) {
-      kept = to;
-      continue;
-    }
-    uint32_t v = lower_group(low, from, to, denominator);
-    if (v == LOOM_IR_NONE) return v;
-    low->fractions.at[kept++] = (fraction){LOOM_NUM_ONE, v, LOOM_IR_NONE, 0, LOOM_NONE};
-  }
-  if (!begin_sum(low)) return LOOM_IR_NONE;
-  for (size_t i = 0; i < kept; i++)
-    if (!push_scaled(low, low->fractions.at[i].coef, low->fractions.at[i].above))
-      return LOOM_IR_NONE;
-  return end_sum(low);
-}
-
-/* ---- one quotient, for what is rounded afterwards ----------------------------------------- */
+/* ---- one denominator ---------------------------------------------------------------------- */
 
 /* Raises the common denominator to a multiple of the powers below of e. */
 static bool join_powers(lowerer *low, loom_expr e) {
@@ -273,18 +252,25 @@ static uint32_t missing_powers(lowerer *low, loom_expr e) {
   return loom_ir_mul(low->ir, low->args.n, low->args.at);
 }
 
-/* fractions over one denominator; false with below left alone when there are too many kinds. */
-static bool join_sum(lowerer *low, int64_t denominator, uint32_t *above, uint32_t *below) {
+static size_t count_groups(const lowerer *low, size_t from) {
+  size_t groups = 0;
+  for (; from < low->fractions.n; from = group_end(low, from)) groups++;
+  return groups;
+}
+
+/* fractions[from ...) over one denominator. */
+static bool join_sum(lowerer *low, size_t from, int64_t denominator, uint32_t *above,
+                     uint32_t *below) {
   low->common.n = 0;
-  for (size_t from = 0; from < low->fractions.n; from = group_end(low, from))
-    if (low->fractions.at[from].below != LOOM_IR_NONE &&
-        !join_powers(low, low->fractions.at[from].source))
+  for (size_t i = from; i < low->fractions.n; i = group_end(low, i))
+    if (low->fractions.at[i].below != LOOM_IR_NONE &&
+        !join_powers(low, low->fractions.at[i].source))
       return false;
   uint32_t missing = LOOM_IR_NONE;
   if (!begin_sum(low)) return false;
-  for (size_t i = 0; i < low->fractions.n; i++) {
+  for (size_t i = from; i < low->fractions.n; i++) {
     const fraction *f = &low->fractions.at[i];
-    if (i == 0 || f->below != f[-1].below)
+    if (i == from || f->below != f[-1].below)
       missing = missing_powers(low, f->below == LOOM_IR_NONE ? LOOM_NONE : f->source);
     if (!push_scaled(low, loom_num_mul(low->ctx, f->coef, LOOM_NUM(denominator)),
                      times(low, f->above, missing)))
@@ -296,11 +282,9 @@ static bool join_sum(lowerer *low, int64_t denominator, uint32_t *above, uint32_
 }
 
 static bool split_into_quotient(lowerer *low, loom_expr e, uint32_t *above, uint32_t *below) {
-  size_t groups = 0;
   if (!split_sum(low, e)) return false;
-  for (size_t from = 0; from < low->fractions.n; from = group_end(low, from)) groups++;
   int64_t denominator = common_denominator(low, 0, low->fractions.n, EXACT_DENOMINATOR_LIMIT);
-  if (groups <= FRACTION_GROUPS) return join_sum(low, denominator, above, below);
+  if (count_groups(low, 0) <= FRACTION_GROUPS) return join_sum(low, 0, denominator, above, below);
   *above = value_of(low, e);
   return *above != LOOM_IR_NONE;
 }
@@ -340,6 +324,44 @@ static uint32_t lower_rounding(lowerer *low, bool up, loom_expr a, loom_expr b) 
   if (above == LOOM_IR_NONE || below == LOOM_IR_NONE) return LOOM_IR_NONE;
   if (below == low->one) return loom_ir_make(low->ir, up ? LOOM_IR_CEIL : LOOM_IR_FLOOR, 1, &above);
   return loom_ir_make(low->ir, up ? LOOM_IR_CDIV : LOOM_IR_FDIV, 2, (uint32_t[]){above, below});
+}
+
+/* Puts the values fractions[from ...) are lowered to in their place: one quotient if their
+** denominators are few, else one for each. */
+static bool lower_fractions(lowerer *low, size_t from) {
+  size_t kept = from, n = low->fractions.n;
+  if (count_groups(low, from) <= FRACTION_GROUPS) {
+    uint32_t above, below;
+    int64_t denominator = common_denominator(low, from, n, DENOMINATOR_LIMIT);
+    if (!join_sum(low, from, denominator, &above, &below)) return false;
+    uint32_t v = quotient(low, above, below);
+    low->fractions.at[kept++] = (fraction){LOOM_NUM_ONE, v, LOOM_IR_NONE, 0, LOOM_NONE};
+    low->fractions.n = kept;
+    return v != LOOM_IR_NONE;
+  }
+  for (size_t to; from < n; from = to) {
+    to = group_end(low, from);
+    uint32_t v = lower_group(low, from, to, common_denominator(low, from, to, DENOMINATOR_LIMIT));
+    if (v == LOOM_IR_NONE) return false;
+    low->fractions.at[kept++] = (fraction){LOOM_NUM_ONE, v, LOOM_IR_NONE, 0, LOOM_NONE};
+  }
+  low->fractions.n = kept;
+  return true;
+}
+
+/* Plain terms stay terms, or become one quotient by their common denominator; then the others. */
+static uint32_t lower_sum(lowerer *low, loom_expr e) {
+  if (!split_sum(low, e)) return LOOM_IR_NONE;
+  size_t plain = low->fractions.at[0].below == LOOM_IR_NONE ? group_end(low, 0) : 0;
+  int64_t denominator = common_denominator(low, 0, plain, DENOMINATOR_LIMIT);
+  uint32_t first = denominator == 1 ? LOOM_IR_NONE : lower_group(low, 0, plain, denominator);
+  if (plain < low->fractions.n && !lower_fractions(low, plain)) return LOOM_IR_NONE;
+  if (!begin_sum(low)) return LOOM_IR_NONE;
+  if (denominator != 1 && !push_scaled(low, LOOM_NUM_ONE, first)) return LOOM_IR_NONE;
+  for (size_t i = denominator == 1 ? 0 : plain; i < low->fractions.n; i++)
+    if (!push_scaled(low, low->fractions.at[i].coef, low->fractions.at[i].above))
+      return LOOM_IR_NONE;
+  return end_sum(low);
 }
 
 /* ---- nodes -------------------------------------------------------------------------------- */

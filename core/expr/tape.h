@@ -9,30 +9,30 @@
 
 /* Instructions.  dst and the operands a, b (and a_k, b_k) are registers: inputs, then constants,
 ** scratch and outputs.  c_k are constants of the instruction.  X(name) */
-#define LOOM_TAPE_LIST(X)                                 \
-  X(LIN) /* c0 + sum of c_k * a_k */                      \
-  X(DOT) /* c0 + sum of c_k * a_k * b_k */                \
-  X(QUO) /* c0 + sum of c_k * a_k / b_k */                \
-  X(RCP) /* c0 + sum of c_k / a_k */                      \
-  X(MUL) /* product of a_k */                             \
-  X(MIN)                                                  \
-  X(MAX)                                                  \
-  X(DIVC) /* a / c0 */                                    \
-  X(FLOOR)                                                \
-  X(CEIL)                                                 \
-  X(FLOORS) /* floor(a * c0), c0 a power of two */        \
-  X(CEILS)                                                \
-  X(FDIVC) /* floor(a / c0) */                            \
-  X(CDIVC)                                                \
-  X(FDIV) /* floor(a / b) */                              \
-  X(CDIV)                                                 \
-  X(MODS) /* a - c0 * floor(a / c0), c0 a power of two */ \
-  X(MODC)                                                 \
-  X(MOD)                                                  \
-  X(LT)                                                   \
-  X(LE)                                                   \
-  X(EQ)                                                   \
-  X(SELECT)                                               \
+#define LOOM_TAPE_LIST(X)                                    \
+  X(LIN) /* c0 + sum of c_k * a_k */                         \
+  X(DOT) /* c0 + sum of c_k * a_k * b_k */                   \
+  X(QUO) /* c0 + sum of c_k * a_k / b_k */                   \
+  X(RCP) /* c0 + sum of c_k / a_k */                         \
+  X(MUL) /* product of a_k */                                \
+  X(MIN)                                                     \
+  X(MAX)                                                     \
+  X(DIVC) /* a / c0 */                                       \
+  X(FLOOR)                                                   \
+  X(CEIL)                                                    \
+  X(FLOORS) /* floor(a * c0), c0 a power of two */           \
+  X(CEILS)                                                   \
+  X(FDIVI) /* floor(a / c0), c0 an integer, 0 < c0 < 2^31 */ \
+  X(CDIVI)                                                   \
+  X(FDIV) /* floor(a / b) */                                 \
+  X(CDIV)                                                    \
+  X(MODS) /* a - c0 * floor(a / c0), c0 a power of two */    \
+  X(MODI)                                                    \
+  X(MOD)                                                     \
+  X(LT)                                                      \
+  X(LE)                                                      \
+  X(EQ)                                                      \
+  X(SELECT)                                                  \
   X(COPY)
 
 typedef enum loom_tape_op {
