@@ -109,31 +109,62 @@ static bool reserve(loom_ctx *ctx) {
   return true;
 }
 
-static loom_num intern(loom_ctx *ctx, loom_fraction *ratio) {
-  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
-  uint32_t hash = hash_digits(hash_digits(0x2545f491u, &ratio->num), &ratio->den);
-  if (!reserve(ctx)) {
-    loom_fraction_clear(ratio);
-    return LOOM_NUM_NONE;
-  }
+static uint32_t hash_ratio(const mp_int *num, const mp_int *den) {
+  return hash_digits(hash_digits(0x2545f491u, num), den);
+}
+
+/* The slot of a value: its own or an empty one.  Room must have been made. */
+static uint32_t *find(const loom_bigs *bigs, uint32_t hash, const mp_int *num, const mp_int *den) {
   size_t at = hash & (bigs->n_slots - 1);
   for (; bigs->slots[at]; at = (at + 1) & (bigs->n_slots - 1)) {
-    struct loom_big *item = &bigs->items[bigs->slots[at] - 1];
-    if (item->hash == hash && mp_cmp(&item->ratio.num, &ratio->num) == MP_EQ &&
-        mp_cmp(&item->ratio.den, &ratio->den) == MP_EQ) {
-      loom_fraction_clear(ratio);
-      return (loom_num){bigs->slots[at] - 1, 0};
-    }
+    const struct loom_big *item = &bigs->items[bigs->slots[at] - 1];
+    if (item->hash == hash && mp_cmp(&item->ratio.num, num) == MP_EQ &&
+        mp_cmp(&item->ratio.den, den) == MP_EQ)
+      break;
   }
+  return &bigs->slots[at];
+}
+
+/* Gives a ratio to a free item. */
+static loom_num add_item(loom_ctx *ctx, uint32_t *slot, uint32_t hash, loom_fraction *ratio) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
   uint32_t index = bigs->free_list ? bigs->free_list - 1 : (uint32_t)bigs->n;
   if (bigs->free_list)
     bigs->free_list = bigs->items[index].next_free;
   else
     bigs->n++;
   bigs->items[index] = (struct loom_big){.ratio = *ratio, .hash = hash, .live = true};
-  bigs->slots[at] = index + 1;
+  *slot = index + 1;
   count_digits(ctx, ratio, true);
   return (loom_num){index, 0};
+}
+
+static loom_num intern(loom_ctx *ctx, loom_fraction *ratio) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
+  uint32_t hash = hash_ratio(&ratio->num, &ratio->den);
+  if (!reserve(ctx)) {
+    loom_fraction_clear(ratio);
+    return LOOM_NUM_NONE;
+  }
+  uint32_t *slot = find(bigs, hash, &ratio->num, &ratio->den);
+  if (!*slot) return add_item(ctx, slot, hash, ratio);
+  loom_fraction_clear(ratio);
+  return (loom_num){*slot - 1, 0};
+}
+
+loom_num loom_big_intern(loom_ctx *ctx, const mp_int *num, const mp_int *den) {
+  loom_bigs *bigs = &loom_base_of(ctx)->bigs;
+  uint32_t hash = hash_ratio(num, den);
+  if (!reserve(ctx)) return LOOM_NUM_NONE;
+  uint32_t *slot = find(bigs, hash, num, den);
+  if (*slot) return (loom_num){*slot - 1, 0};
+  loom_fraction copy;
+  if (!loom_fraction_zero(ctx, &copy)) return LOOM_NUM_NONE;
+  if (mp_copy(num, &copy.num) == MP_OKAY && mp_copy(den, &copy.den) == MP_OKAY)
+    return add_item(ctx, slot, hash, &copy);
+  loom_fraction_clear(&copy);
+  loom_error_memory(ctx);
+  return LOOM_NUM_NONE;
 }
 
 loom_num loom_fraction_store(loom_ctx *ctx, loom_fraction *ratio) {

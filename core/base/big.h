@@ -34,5 +34,8 @@ bool loom_fraction_zero(loom_ctx *ctx, loom_fraction *ratio);
 void loom_fraction_clear(loom_fraction *ratio);
 /* Brings a temporary to lowest terms and to its one representation; clears it in every case. */
 loom_num loom_fraction_store(loom_ctx *ctx, loom_fraction *ratio);
+/* The value num / den, in lowest terms, den > 0, that does not fit a small loom_num; both are copied if
+** it is new. */
+loom_num loom_big_intern(loom_ctx *ctx, const mp_int *num, const mp_int *den);
 
 #endif

@@ -3,6 +3,7 @@
 ** Invariant: every result is in its one representation (num.h). */
 #include "base/num.h"
 #include "base/big.h"
+#include "base/wide.h"
 
 typedef __int128 wide;
 typedef unsigned __int128 uwide;
@@ -112,26 +113,41 @@ static loom_num through_big(loom_ctx *ctx, operation *apply, loom_num a, loom_nu
 
 /* ---- arithmetic ----------------------------------------------------------------------------- */
 
+static loom_num add_large(loom_ctx *ctx, loom_num a, loom_num b) {
+  loom_num result;
+  return loom_wide_add(ctx, a, b, &result) ? result : through_big(ctx, big_add, a, b);
+}
+
+static loom_num mul_large(loom_ctx *ctx, loom_num a, loom_num b) {
+  loom_num result;
+  return loom_wide_mul(ctx, a, b, &result) ? result : through_big(ctx, big_mul, a, b);
+}
+
+static loom_num gcd_large(loom_ctx *ctx, loom_num a, loom_num b) {
+  loom_num result;
+  return loom_wide_gcd(ctx, a, b, &result) ? result : through_big(ctx, big_gcd, a, b);
+}
+
 loom_num loom_num_add_slow(loom_ctx *ctx, loom_num a, loom_num b) {
   if (any_none(a, b)) return LOOM_NUM_NONE;
-  if (!both_small(a, b)) return through_big(ctx, big_add, a, b);
+  if (!both_small(a, b)) return add_large(ctx, a, b);
   int64_t g = (int64_t)gcd64((uint64_t)a.den, (uint64_t)b.den);
   wide sum = (wide)a.num * (b.den / g) + (wide)b.num * (a.den / g);
   wide rest = sum % g;
   int64_t h = (int64_t)gcd64(magnitude((int64_t)rest), (uint64_t)g);
   wide num = sum / h, den = (wide)(a.den / g) * (b.den / h);
   if (fits(num) && fits(den)) return (loom_num){(int64_t)num, (int64_t)den};
-  return through_big(ctx, big_add, a, b);
+  return add_large(ctx, a, b);
 }
 
 loom_num loom_num_mul_slow(loom_ctx *ctx, loom_num a, loom_num b) {
   if (any_none(a, b)) return LOOM_NUM_NONE;
-  if (!both_small(a, b)) return through_big(ctx, big_mul, a, b);
+  if (!both_small(a, b)) return mul_large(ctx, a, b);
   int64_t g = (int64_t)gcd64(magnitude(a.num), (uint64_t)b.den);
   int64_t h = (int64_t)gcd64(magnitude(b.num), (uint64_t)a.den);
   wide num = (wide)(a.num / g) * (b.num / h), den = (wide)(a.den / h) * (b.den / g);
   if (fits(num) && fits(den)) return (loom_num){(int64_t)num, (int64_t)den};
-  return through_big(ctx, big_mul, a, b);
+  return mul_large(ctx, a, b);
 }
 
 loom_num loom_num_neg(loom_ctx *ctx, loom_num a) {
@@ -143,6 +159,8 @@ loom_num loom_num_inv(loom_ctx *ctx, loom_num a) {
   if (loom_num_is_none(a)) return a;
   if (a.den > 0 && a.num > 0) return (loom_num){a.den, a.num};
   if (a.den > 0 && a.num < 0) return (loom_num){-a.den, -a.num};
+  loom_num result;
+  if (loom_wide_inv(ctx, a, &result)) return result;
   loom_fraction r;
   if (!loom_fraction_load(ctx, &r, a)) return LOOM_NUM_NONE;
   mp_exch(&r.num, &r.den);
@@ -170,7 +188,9 @@ loom_num loom_num_pow(loom_ctx *ctx, loom_num a, int64_t exponent) {
 loom_num loom_num_floor(loom_ctx *ctx, loom_num a) {
   if (a.den == 1 || loom_num_is_none(a)) return a;
   if (a.den > 1) return (loom_num){a.num / a.den - (a.num < 0), 1};
-  return loom_num_is_int(ctx, a) ? a : through_big(ctx, big_floor, a, LOOM_NUM_ZERO);
+  loom_num result;
+  if (loom_num_is_int(ctx, a)) return a;
+  return loom_wide_floor(ctx, a, &result) ? result : through_big(ctx, big_floor, a, LOOM_NUM_ZERO);
 }
 
 loom_num loom_num_ceil(loom_ctx *ctx, loom_num a) {
@@ -190,16 +210,18 @@ loom_num loom_num_mod(loom_ctx *ctx, loom_num a, loom_num b) {
 
 loom_num loom_num_gcd(loom_ctx *ctx, loom_num a, loom_num b) {
   if (any_none(a, b)) return LOOM_NUM_NONE;
-  if (!both_small(a, b)) return through_big(ctx, big_gcd, a, b);
+  if (!both_small(a, b)) return gcd_large(ctx, a, b);
   uint64_t num = gcd64(magnitude(a.num), magnitude(b.num));
   uwide den = (uwide)(a.den / (int64_t)gcd64((uint64_t)a.den, (uint64_t)b.den)) * (uwide)b.den;
   if (den <= INT64_MAX) return (loom_num){(int64_t)num, num ? (int64_t)den : 1};
-  return through_big(ctx, big_gcd, a, b);
+  return gcd_large(ctx, a, b);
 }
 
 static loom_num one_part(loom_ctx *ctx, loom_num a, bool denominator) {
   if (loom_num_is_none(a)) return a;
   if (a.den > 0) return (loom_num){denominator ? a.den : a.num, 1};
+  loom_num result;
+  if (loom_wide_part(ctx, a, denominator, &result)) return result;
   loom_fraction r;
   if (!loom_fraction_load(ctx, &r, a)) return LOOM_NUM_NONE;
   if (denominator) mp_exch(&r.num, &r.den);
@@ -281,6 +303,8 @@ bool loom_num_to_ratio(const loom_ctx *ctx, loom_num a, int64_t *num, int64_t *d
 /* floor(a) of a big ratio: the value if it is in (INT64_MIN, INT64_MAX), the nearer of these two if
 ** it lies beyond, or (memory ran out) the farther one that is known. */
 static int64_t big_floor_int(const loom_ctx *ctx, loom_num a, int64_t unknown) {
+  int64_t small;
+  if (loom_wide_floor_int(ctx, a, &small)) return small;
   const loom_fraction *big = loom_big_of(ctx, a);
   int64_t beyond = big->num.sign == MP_NEG ? INT64_MIN : INT64_MAX;
   if (mp_count_bits(&big->num) - mp_count_bits(&big->den) > 64) return beyond;
