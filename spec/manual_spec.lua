@@ -35,10 +35,10 @@ describe("the manual", function()
     local keys = require "einloom.workload_definition".keys
     for key in pairs(keys) do assert.truthy(manual:find("`" .. key .. "`", 1, true), key) end
     for _, key in ipairs {
-      "size", "read", "write", "compute", "direction", "bits_per_value", "values_per_action",
-      "keep", "may_keep", "back", "skip_initial_output_write", "leak_power", "area", "actions_scale",
-      "n_parallel_instances", "latency_rule", "spatial", "may_reuse", "usage_scale",
-      "power_gateable",
+      "size", "read", "write", "compute", "direction", "bits_per_value",
+      "values_per_action", "keep", "may_keep", "back", "skip_initial_output_write",
+      "leak_power", "area", "actions_scale", "n_parallel_instances", "latency_rule",
+      "spatial", "may_reuse", "usage_scale", "power_gateable",
     } do
       assert.truthy(manual:find("`" .. key, 1, true), key)
     end
