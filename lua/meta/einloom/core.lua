@@ -1,0 +1,333 @@
+-- SPDX-License-Identifier: MIT
+-- Types of the module einloom.core, which is written in C (lua/bind), for editors: never loaded.
+-- luacheck: ignore 212 241, no max line length
+---@meta einloom.core
+
+local core = {}
+
+---@type string
+core.version = ""
+
+---What a list of terms, an operand or a tile may be: floats are read as their shortest decimal.
+---@alias einloom.Number einloom.Expr|number|string
+
+---Three-valued: nil is unknown.
+---@alias einloom.Answer boolean?
+
+---@class einloom.Assumptions
+---@field integer? boolean true unless given
+---@field min? integer 1 unless given (none if the value need not be an integer or max is below 1)
+---@field max? integer
+---@field multiple? integer the value is a multiple of this
+---@field divides? einloom.Number the value divides this
+
+-- ---- expressions ----------------------------------------------------------------------------
+
+---An exact expression.  Equal expressions of a context are the same object: == and table keys work.
+---@class einloom.Expr: userdata
+---@operator add(einloom.Number): einloom.Expr
+---@operator sub(einloom.Number): einloom.Expr
+---@operator mul(einloom.Number): einloom.Expr
+---@operator div(einloom.Number): einloom.Expr
+---@operator idiv(einloom.Number): einloom.Expr
+---@operator mod(einloom.Number): einloom.Expr
+---@operator pow(integer): einloom.Expr
+---@operator unm: einloom.Expr
+---@operator concat(any): string
+---@operator call(table<string|einloom.Expr, einloom.Number>): einloom.Expr
+local Expr = {}
+
+---@return "num"|"sym"|"pow"|"mul"|"add"|"min"|"max"|"floor"|"ceil"|"floor_div"|"mod"|"mod_index"|"lt"|"le"|"eq"|"select"
+function Expr:kind() end
+---@return integer
+function Expr:arity() end
+---@param i integer from 1
+---@return einloom.Expr
+function Expr:arg(i) end
+---@return einloom.Expr[]
+function Expr:args() end
+---@return einloom.Expr[]
+function Expr:symbols() end
+---@return string? name of a symbol
+function Expr:name() end
+---@return einloom.Assumptions? assumptions of a symbol
+function Expr:assumptions() end
+---@return boolean
+function Expr:is_number() end
+---@return einloom.Answer
+function Expr:is_integer() end
+---@return einloom.Expr? lo, einloom.Expr? hi
+function Expr:bounds() end
+---@return integer modulus, integer remainder modulus 0: the constant remainder
+function Expr:residue() end
+---@param other einloom.Number
+---@return einloom.Answer
+function Expr:lt(other) end
+---@param other einloom.Number
+---@return einloom.Answer
+function Expr:le(other) end
+---@param other einloom.Number
+---@return einloom.Answer
+function Expr:eq(other) end
+---@param other einloom.Number
+---@return einloom.Answer
+function Expr:divides(other) end
+---@param other einloom.Number
+---@return -1|0|1
+function Expr:order(other) end
+---@return integer distinct sub-expressions
+function Expr:size() end
+---@return integer? nil if it is no number or does not fit
+function Expr:tointeger() end
+---@return number? rounded once; nil if it is no number
+function Expr:tonumber() end
+---@return integer? numerator, integer? denominator
+function Expr:ratio() end
+---@return einloom.Expr
+function Expr:expand() end
+---@param symbol einloom.Expr
+---@return einloom.Expr
+function Expr:diff(symbol) end
+---@param symbol einloom.Expr
+---@param step? einloom.Number 1 unless given
+---@return einloom.Expr
+function Expr:difference(symbol, step) end
+---@param symbol einloom.Expr
+---@param lo integer
+---@param hi integer
+---@return integer[]
+function Expr:breakpoints(symbol, lo, hi) end
+---@param style? "infix"|"c"|"latex"|"lua"
+---@return string
+function Expr:print(style) end
+
+---@param name string
+---@param assume? einloom.Assumptions
+---@return einloom.Expr
+function core.symbol(name, assume) end
+---@param value number|string
+---@return einloom.Expr
+function core.number(value) end
+---@param value integer
+---@return einloom.Expr
+function core.int(value) end
+---Raises an error object with line and column.
+---@param text string
+---@param source? string name of the text in messages
+---@param symbols? einloom.Expr[] names are looked up among these first
+---@return einloom.Expr
+function core.parse(text, source, symbols) end
+---@param x any
+---@return boolean
+function core.is_expr(x) end
+---@param terms einloom.Number[]
+---@return einloom.Expr
+function core.sum(terms) end
+---@param factors einloom.Number[]
+---@return einloom.Expr
+function core.product(factors) end
+---@param ... einloom.Number
+---@return einloom.Expr
+function core.min(...) end
+---@param ... einloom.Number
+---@return einloom.Expr
+function core.max(...) end
+---@param e einloom.Number
+---@return einloom.Expr
+function core.floor(e) end
+---@param e einloom.Number
+---@return einloom.Expr
+function core.ceil(e) end
+---@param a einloom.Number
+---@param b einloom.Number
+---@return einloom.Expr
+function core.floor_div(a, b) end
+---@param a einloom.Number
+---@param b einloom.Number
+---@return einloom.Expr
+function core.mod(a, b) end
+---@param a einloom.Number
+---@param d einloom.Number
+---@param m einloom.Number
+---@return einloom.Expr (a // d) % m
+function core.mod_index(a, d, m) end
+---@param a einloom.Number
+---@param b einloom.Number
+---@return einloom.Expr 1 or 0
+function core.lt(a, b) end
+---@param a einloom.Number
+---@param b einloom.Number
+---@return einloom.Expr 1 or 0
+function core.le(a, b) end
+---@param a einloom.Number
+---@param b einloom.Number
+---@return einloom.Expr 1 or 0
+function core.eq(a, b) end
+---@param c einloom.Number
+---@param a einloom.Number value where c is not 0
+---@param b einloom.Number value where c is 0
+---@return einloom.Expr
+function core.select(c, a, b) end
+
+---A compiled set of expressions; #program is its number of instructions.
+---@class einloom.Program: userdata
+local Program = {}
+
+---@param columns number[][] one column for each symbol, equally long
+---@return number[][] one column for each output
+function Program:eval(columns) end
+---@param values einloom.Number[]
+---@return einloom.Expr[]
+function Program:exact(values) end
+function Program:close() end
+
+---@param outputs einloom.Number[]
+---@param symbols einloom.Expr[]
+---@return einloom.Program
+function core.compile(outputs, symbols) end
+
+-- ---- contexts -------------------------------------------------------------------------------
+
+---Owns expressions and objects; those of two contexts do not meet.  Has symbol, number, int, parse,
+---workload, arch and mapping as methods.
+---@class einloom.Context: userdata
+---@field symbol fun(self: einloom.Context, name: string, assume?: einloom.Assumptions): einloom.Expr
+---@field number fun(self: einloom.Context, value: number|string): einloom.Expr
+---@field int fun(self: einloom.Context, value: integer): einloom.Expr
+---@field parse fun(self: einloom.Context, text: string, source?: string): einloom.Expr
+---@field workload fun(self: einloom.Context): einloom.CoreWorkload
+---@field arch fun(self: einloom.Context): einloom.CoreArch
+---@field mapping fun(self: einloom.Context): einloom.CoreMapping
+local Context = {}
+
+---Closes everything made in it as well.
+function Context:close() end
+---@return integer live, integer bytes
+function Context:nodes() end
+---Frees the expressions that nobody holds, now.
+---@return integer live
+function Context:collect() end
+---@return integer mark
+function Context:mark() end
+---Drops every expression made since the mark; their handles are stale.
+---@param mark integer
+function Context:release(mark) end
+
+---@return einloom.Context
+function core.context() end
+---@type einloom.Context
+core.default = nil
+
+-- ---- models ---------------------------------------------------------------------------------
+-- Indices are from 0.  Methods that set return the object, those that add return the index; a
+-- mistake in the model gives nil, a message and its kind.
+
+---@class einloom.CoreWorkload: userdata
+---@field close fun(self: einloom.CoreWorkload)
+---@field variable fun(self: einloom.CoreWorkload, name: string, size: einloom.Number)
+---@field repeats fun(self: einloom.CoreWorkload, n: einloom.Number)
+---@field einsum fun(self: einloom.CoreWorkload, name: string, is_copy?: boolean, n?: einloom.Number): integer
+---@field access fun(self: einloom.CoreWorkload, einsum: integer, tensor: string, output: boolean, bits: einloom.Number): integer
+---@field rank fun(self: einloom.CoreWorkload, einsum: integer, access: integer, rank: string, constant: integer, terms: table[])
+---@field relevancy fun(self: einloom.CoreWorkload, einsum: integer, access: integer, variable: string): string
+---@field stride_halo fun(self: einloom.CoreWorkload, einsum: integer, access: integer, rank: integer, variable: string): einloom.Expr, einloom.Expr
+---@field tile_occupancy fun(self: einloom.CoreWorkload, einsum: integer, access: integer, extents: table<string, einloom.Number>): einloom.Expr
+---@field used_alone fun(self: einloom.CoreWorkload, einsum: integer, variable: string): boolean
+
+---@class einloom.CoreArch: userdata
+---@field close fun(self: einloom.CoreArch)
+---@field component fun(self: einloom.CoreArch, class: "memory"|"toll"|"compute"|"container", name: string): integer
+---@field number fun(self: einloom.CoreArch, component: integer, which: string, value?: einloom.Number)
+---@field skip_initial_output_write fun(self: einloom.CoreArch, component: integer, skip: boolean)
+---@field latency_rule fun(self: einloom.CoreArch, component: integer, rule: string, value?: einloom.Number)
+---@field action fun(self: einloom.CoreArch, component: integer, name: string, energy?: einloom.Number, throughput?: einloom.Number, bits_per_action?: einloom.Number)
+---@field dimension fun(self: einloom.CoreArch, component: integer, name: string, fanout: einloom.Number, usage_scale?: einloom.Number, gateable?: boolean): integer
+---@field may_reuse fun(self: einloom.CoreArch, component: integer, dimension: integer, einsum?: string, tensor?: string)
+---@field bits_per_value fun(self: einloom.CoreArch, component: integer, einsum?: string, tensor: string, bits: einloom.Number)
+---@field values_per_action fun(self: einloom.CoreArch, component: integer, action?: string, einsum?: string, tensor: string, values: einloom.Number)
+---@field direction fun(self: einloom.CoreArch, component: integer, einsum?: string, tensor?: string, direction: "up"|"down"|"up_and_down")
+
+---@class einloom.CoreMapping: userdata
+---@field close fun(self: einloom.CoreMapping)
+---@field storage fun(self: einloom.CoreMapping, list: integer, component: string, persistent?: boolean, may_lower?: boolean): integer
+---@field toll fun(self: einloom.CoreMapping, list: integer, component: string, may_lower?: boolean): integer
+---@field custom fun(self: einloom.CoreMapping, list: integer, kind: string, component: string, may_lower?: boolean): integer
+---@field tensor fun(self: einloom.CoreMapping, node: integer, tensor: string)
+---@field temporal fun(self: einloom.CoreMapping, list: integer, variable: string, tile: einloom.Number, first?: einloom.Number): integer
+---@field spatial fun(self: einloom.CoreMapping, list: integer, variable: string, tile: einloom.Number, first: einloom.Number?, component: string, dimension: string): integer
+---@field variable_in fun(self: einloom.CoreMapping, node: integer, einsum: string, variable: string)
+---@field sequential fun(self: einloom.CoreMapping, list: integer): integer
+---@field branch fun(self: einloom.CoreMapping, sequential: integer): integer
+---@field compute fun(self: einloom.CoreMapping, list: integer, einsum: string, component: string): integer
+---@field where fun(self: einloom.CoreMapping, node: integer, text: string)
+
+---@return einloom.CoreWorkload
+function core.workload() end
+---@return einloom.CoreArch
+function core.arch() end
+---@return einloom.CoreMapping
+function core.mapping() end
+
+---@param mode "whole_trips"|"first_tile"|"exact_last_tile"|"average"
+---@param outer einloom.Number
+---@param tile einloom.Number
+---@param first? einloom.Number
+---@return { stride: einloom.Expr, pairs: einloom.Expr[][] }? tiles, string? message, string? kind
+function core.tile_sequence(mode, outer, tile, first) end
+
+---Statistics at a node: records with the fields of einloom.h.
+---@class einloom.Stats
+---@field buffets table[] innermost first
+---@field compute table
+---@field fanout table[]
+---@field first_latency table[]
+---@field temporal_steps einloom.Expr
+
+---@alias einloom.Analyzer fun(node: table, shape: table<string, einloom.Expr>, stats: einloom.Stats, as: fun(kind: "storage"|"toll", stats?: einloom.Stats): einloom.Stats): einloom.Stats
+
+---@class einloom.CoreResult: userdata
+---@field close fun(self: einloom.CoreResult)
+---@field einsums fun(self: einloom.CoreResult): string[]
+---@field buffets fun(self: einloom.CoreResult, einsum: string): table[]
+---@field buffet fun(self: einloom.CoreResult, einsum: string, level: string, tensor: string): table?
+---@field compute fun(self: einloom.CoreResult, einsum: string): table
+---@field fanout fun(self: einloom.CoreResult, einsum: string): table[]
+---@field first_latency fun(self: einloom.CoreResult, einsum: string): table[]
+---@field temporal_steps fun(self: einloom.CoreResult, einsum: string): einloom.Expr
+---@field symbols fun(self: einloom.CoreResult, einsum: string): einloom.Expr[]
+---@field path fun(self: einloom.CoreResult, einsum: string): table[]
+---@field tensors fun(self: einloom.CoreResult, einsum: string): string[]
+---@field nest fun(self: einloom.CoreResult, einsum: string, tensor: string): table[]
+
+---An error of an analyzer is raised as it was.
+---@param w einloom.CoreWorkload
+---@param a einloom.CoreArch
+---@param m einloom.CoreMapping
+---@param options? { allow_unknown_tensors?: boolean, allow_growing_tiles?: boolean, allow_unmapped_einsums?: boolean, analyzers?: table<string, einloom.Analyzer> }
+---@return einloom.CoreResult? result, string? message, string? kind
+function core.analyze(w, a, m, options) end
+
+-- ---- JSON -----------------------------------------------------------------------------------
+
+core.json = {}
+---@type lightuserdata
+core.json.null = nil
+---Metatable that marks arrays.
+---@type table
+core.json.array = {}
+
+---Raises an error object with line and column.
+---@param text string
+---@param name? string name of the text in messages
+---@return any
+function core.json.decode(text, name) end
+---@param value any
+---@param options? { indent?: integer, sort_keys?: boolean }
+---@return string
+function core.json.encode(value, options) end
+
+---Metatable of the error objects raised here.
+---@type table
+core.error = {}
+
+return core
