@@ -162,6 +162,29 @@ int bind_done(bind_scope *s, loom_status status);
 /* The index of the option in a NULL-terminated list; raises a message with all of them. */
 int bind_check_name(lua_State *L, int i, const char *const names[]);
 
+/* ---- callback.c ---- */
+
+/* Functions of Lua that the core may call during one call of the binding. */
+typedef struct bind_callbacks {
+  bind_scope *scope;
+  int functions; /* stack index of the table name -> function */
+  int error;     /* stack index of the first error of a function, or 0 */
+} bind_callbacks;
+
+/* Runs `call` protected, with [data, the function of that name, holder of the context's cache] and
+** the upvalues of the binding.  An error stays on the stack and in the context. */
+loom_status bind_run_callback(bind_callbacks *self, const char *name, lua_CFunction call,
+                              void *data);
+/* Pushes the table of functions that is the option of the table at index i, nil without one; returns
+** how many there are.  [-0, +1, v] */
+size_t bind_check_callbacks(bind_callbacks *self, int i, const char *option);
+/* The table at index i, made if it is nil, has no keys but these (NULL-terminated).  [-0, +0, v] */
+void bind_check_options(lua_State *L, int i, const char *const names[]);
+/* Marks objects and their context as in use by the core (change 1), and no more (-1). */
+void bind_hold(bind_scope *s, int n, bind_object *const objects[], int change);
+/* As bind_adopt, but an error of a function is raised as it was. */
+int bind_finish(bind_callbacks *self, bind_object *object, void *handle);
+
 /* ---- the other files ---- */
 
 void bind_open_build(lua_State *L);
@@ -172,6 +195,12 @@ void bind_open_mapping(lua_State *L);
 void bind_open_result(lua_State *L);
 void bind_open_analyze(lua_State *L);
 void bind_open_costs(lua_State *L);
+
+/* Fields of the table at the top of the stack; NULL and LOOM_NONE set nothing (stats.c). */
+void bind_set_string(lua_State *L, const char *key, const char *value);
+void bind_set_boolean(lua_State *L, const char *key, bool value);
+void bind_set_integer(lua_State *L, const char *key, lua_Integer value);
+void bind_set_expr(bind_scope *s, const char *key, loom_expr e);
 
 /* Tables for what analyses give, and back (stats.c). */
 void bind_push_node(bind_scope *s, const loom_node *node);

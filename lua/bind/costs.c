@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Costs of a mapping in Lua, with latency formulas written in Lua.
 **
-** Invariant: as in analyze.c, formulas run protected while the core works and their error waits on
-** the stack; tables made here are copies. */
+** Invariant: formulas run as callback.c says; tables made here are copies. */
 #include <string.h>
 
 #include "bind.h"
@@ -12,28 +11,6 @@ static void release(void *handle) {
 }
 
 /* ---- tables ------------------------------------------------------------------------------- */
-
-static void set_string(lua_State *L, const char *key, const char *value) {
-  if (!value) return;
-  lua_pushstring(L, value);
-  lua_setfield(L, -2, key);
-}
-
-static void set_boolean(lua_State *L, const char *key, bool value) {
-  lua_pushboolean(L, value);
-  lua_setfield(L, -2, key);
-}
-
-static void set_integer(lua_State *L, const char *key, lua_Integer value) {
-  lua_pushinteger(L, value);
-  lua_setfield(L, -2, key);
-}
-
-static void set_expr(bind_scope *s, const char *key, loom_expr e) {
-  if (e == LOOM_NONE) return;
-  bind_push(s, e);
-  lua_setfield(s->L, -2, key);
-}
 
 /* Field `key` of the table at the top becomes a list; each record is filled with `row` at hand.
 ** [-0, +0, m] */
@@ -52,95 +29,95 @@ static void set_expr(bind_scope *s, const char *key, loom_expr e) {
 
 static void set_actions(bind_scope *s, const loom_einsum_costs *e) {
   SET_LIST(s, "actions", e->n_actions, e->actions, loom_action_cost, {
-    set_string(s->L, "component", row->component);
-    set_string(s->L, "tensor", row->tensor);
-    set_string(s->L, "action", row->action);
-    set_expr(s, "total", row->total);
-    set_expr(s, "max_per_unit", row->max_per_unit);
-    set_expr(s, "energy", row->energy);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_string(s->L, "tensor", row->tensor);
+    bind_set_string(s->L, "action", row->action);
+    bind_set_expr(s, "total", row->total);
+    bind_set_expr(s, "max_per_unit", row->max_per_unit);
+    bind_set_expr(s, "energy", row->energy);
   });
 }
 
 static void set_components(bind_scope *s, const loom_einsum_costs *e) {
   SET_LIST(s, "components", e->n_components, e->components, loom_component_cost, {
-    set_string(s->L, "component", row->component);
-    set_boolean(s->L, "mapped", row->mapped);
-    set_expr(s, "latency", row->latency);
-    set_expr(s, "leak_energy", row->leak_energy);
-    set_expr(s, "bits", row->bits);
-    set_expr(s, "usage", row->usage);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_boolean(s->L, "mapped", row->mapped);
+    bind_set_expr(s, "latency", row->latency);
+    bind_set_expr(s, "leak_energy", row->leak_energy);
+    bind_set_expr(s, "bits", row->bits);
+    bind_set_expr(s, "usage", row->usage);
   });
 }
 
 static void set_memory(bind_scope *s, const loom_einsum_costs *e) {
   SET_LIST(s, "memory", e->n_memory, e->memory, loom_memory_usage, {
-    set_string(s->L, "component", row->component);
-    set_string(s->L, "tensor", row->tensor);
-    set_integer(s->L, "n_loops_above", row->n_loops_above);
-    set_expr(s, "bits", row->bits);
-    set_expr(s, "fraction", row->fraction);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_string(s->L, "tensor", row->tensor);
+    bind_set_integer(s->L, "n_loops_above", row->n_loops_above);
+    bind_set_expr(s, "bits", row->bits);
+    bind_set_expr(s, "fraction", row->fraction);
   });
   SET_LIST(s, "reserved", e->n_reserved, e->reserved, loom_reserved, {
-    set_string(s->L, "component", row->component);
-    set_integer(s->L, "n_loops_above", row->n_loops_above);
-    set_expr(s, "bits", row->bits);
-    set_expr(s, "fraction", row->fraction);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_integer(s->L, "n_loops_above", row->n_loops_above);
+    bind_set_expr(s, "bits", row->bits);
+    bind_set_expr(s, "fraction", row->fraction);
   });
 }
 
 static void set_spatial(bind_scope *s, const loom_einsum_costs *e) {
   SET_LIST(s, "spatial", e->n_spatial, e->spatial, loom_spatial_usage, {
-    set_string(s->L, "component", row->component);
-    set_string(s->L, "dim", row->dim);
-    set_expr(s, "used", row->used);
-    set_expr(s, "fanout", row->fanout);
-    set_expr(s, "fraction", row->fraction);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_string(s->L, "dim", row->dim);
+    bind_set_expr(s, "used", row->used);
+    bind_set_expr(s, "fanout", row->fanout);
+    bind_set_expr(s, "fraction", row->fraction);
   });
 }
 
 static void set_component_totals(bind_scope *s, const loom_total_costs *t) {
   SET_LIST(s, "components", t->n_components, t->components, loom_component_total, {
-    set_string(s->L, "component", row->component);
-    set_expr(s, "energy", row->energy);
-    set_expr(s, "dynamic_energy", row->dynamic_energy);
-    set_expr(s, "leak_energy", row->leak_energy);
-    set_expr(s, "area", row->area);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_expr(s, "energy", row->energy);
+    bind_set_expr(s, "dynamic_energy", row->dynamic_energy);
+    bind_set_expr(s, "leak_energy", row->leak_energy);
+    bind_set_expr(s, "area", row->area);
   });
 }
 
 /* Steps count from 1, as einsums do. */
 static void set_lifetimes(bind_scope *s, const loom_total_costs *t) {
   SET_LIST(s, "peaks", t->n_peaks, t->peaks, loom_peak, {
-    set_string(s->L, "component", row->component);
-    if (row->step >= 0) set_integer(s->L, "step", row->step + 1);
-    set_expr(s, "bits", row->bits);
-    set_expr(s, "fraction", row->fraction);
+    bind_set_string(s->L, "component", row->component);
+    if (row->step >= 0) bind_set_integer(s->L, "step", row->step + 1);
+    bind_set_expr(s, "bits", row->bits);
+    bind_set_expr(s, "fraction", row->fraction);
   });
   SET_LIST(s, "steps", t->n_steps, t->steps, loom_step_usage, {
-    set_integer(s->L, "step", (lua_Integer)row->step + 1);
-    set_string(s->L, "component", row->component);
-    set_expr(s, "bits", row->bits);
-    set_expr(s, "fraction", row->fraction);
+    bind_set_integer(s->L, "step", (lua_Integer)row->step + 1);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_expr(s, "bits", row->bits);
+    bind_set_expr(s, "fraction", row->fraction);
   });
   SET_LIST(s, "residents", t->n_residents, t->residents, loom_resident, {
-    set_integer(s->L, "step", (lua_Integer)row->step + 1);
-    set_string(s->L, "component", row->component);
-    set_string(s->L, "tensor", row->tensor);
-    set_string(s->L, "einsum", row->einsum);
-    set_expr(s, "bits", row->bits);
-    set_expr(s, "fraction", row->fraction);
+    bind_set_integer(s->L, "step", (lua_Integer)row->step + 1);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_string(s->L, "tensor", row->tensor);
+    bind_set_string(s->L, "einsum", row->einsum);
+    bind_set_expr(s, "bits", row->bits);
+    bind_set_expr(s, "fraction", row->fraction);
   });
 }
 
 static void set_constraints(bind_scope *s, const loom_total_costs *t) {
   SET_LIST(s, "constraints", t->n_constraints, t->constraints, loom_constraint, {
-    set_string(s->L, "kind", loom_status_kind(row->kind));
-    set_string(s->L, "einsum", row->einsum);
-    set_string(s->L, "component", row->component);
-    set_string(s->L, "dim", row->dim);
-    set_expr(s, "needed", row->needed);
-    set_expr(s, "available", row->available);
-    set_expr(s, "condition", row->condition);
+    bind_set_string(s->L, "kind", loom_status_kind(row->kind));
+    bind_set_string(s->L, "einsum", row->einsum);
+    bind_set_string(s->L, "component", row->component);
+    bind_set_string(s->L, "dim", row->dim);
+    bind_set_expr(s, "needed", row->needed);
+    bind_set_expr(s, "available", row->available);
+    bind_set_expr(s, "condition", row->condition);
   });
 }
 
@@ -176,13 +153,13 @@ static int l_einsum(lua_State *L) {
   }
   if (!e) return luaL_argerror(L, 2, lua_pushfstring(L, "no einsum '%s' in the costs", name));
   lua_createtable(L, 0, 12);
-  set_string(L, "einsum", e->einsum);
-  set_expr(&s, "n_instances", e->n_instances);
-  set_expr(&s, "latency", e->latency);
-  set_expr(&s, "dynamic_energy", e->dynamic_energy);
-  set_expr(&s, "leak_energy", e->leak_energy);
-  set_string(L, "bound_by", e->bound_by);
-  set_boolean(L, "compute_bound", e->compute_bound);
+  bind_set_string(L, "einsum", e->einsum);
+  bind_set_expr(&s, "n_instances", e->n_instances);
+  bind_set_expr(&s, "latency", e->latency);
+  bind_set_expr(&s, "dynamic_energy", e->dynamic_energy);
+  bind_set_expr(&s, "leak_energy", e->leak_energy);
+  bind_set_string(L, "bound_by", e->bound_by);
+  bind_set_boolean(L, "compute_bound", e->compute_bound);
   set_actions(&s, e);
   set_components(&s, e);
   set_memory(&s, e);
@@ -195,12 +172,12 @@ static int l_total(lua_State *L) {
   bind_scope s;
   const loom_total_costs *t = loom_costs_total(check_costs(&s, L));
   lua_createtable(L, 0, 12);
-  set_expr(&s, "latency", t->latency);
-  set_expr(&s, "energy", t->energy);
-  set_expr(&s, "dynamic_energy", t->dynamic_energy);
-  set_expr(&s, "leak_energy", t->leak_energy);
-  set_expr(&s, "energy_delay_product", t->energy_delay_product);
-  set_expr(&s, "area", t->area);
+  bind_set_expr(&s, "latency", t->latency);
+  bind_set_expr(&s, "energy", t->energy);
+  bind_set_expr(&s, "dynamic_energy", t->dynamic_energy);
+  bind_set_expr(&s, "leak_energy", t->leak_energy);
+  bind_set_expr(&s, "energy_delay_product", t->energy_delay_product);
+  bind_set_expr(&s, "area", t->area);
   set_component_totals(&s, t);
   set_lifetimes(&s, t);
   set_constraints(&s, t);
@@ -223,11 +200,11 @@ static int l_energy(lua_State *L) {
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
     lua_createtable(L, 0, 5);
-    set_string(L, "einsum", rows[i].einsum);
-    set_string(L, "component", rows[i].component);
-    set_string(L, "tensor", rows[i].tensor);
-    set_string(L, "action", rows[i].action);
-    set_expr(&s, "energy", rows[i].energy);
+    bind_set_string(L, "einsum", rows[i].einsum);
+    bind_set_string(L, "component", rows[i].component);
+    bind_set_string(L, "tensor", rows[i].tensor);
+    bind_set_string(L, "action", rows[i].action);
+    bind_set_expr(&s, "energy", rows[i].energy);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -235,134 +212,62 @@ static int l_energy(lua_State *L) {
 
 /* ---- latency formulas --------------------------------------------------------------------- */
 
-/* What the formulas of one call of cost share. */
-typedef struct session {
-  lua_State *L;
-  bind_scope *scope;
-  int functions; /* stack index of the table component -> function */
-  int error;     /* stack index of the first error of a formula, or 0 */
-} session;
-
 /* One run of one formula, on its way into protected Lua code. */
 typedef struct run {
-  session *session;
+  bind_scope *scope;
   const loom_latency_query *query;
   loom_expr latency;
 } run;
-
-/* Message handler: a traceback for strings; other errors pass.  [-1, +1, m] */
-static int add_traceback(lua_State *L) {
-  if (lua_type(L, 1) == LUA_TSTRING) luaL_traceback(L, L, lua_tostring(L, 1), 1);
-  return 1;
-}
 
 /* [run, function, holder of the context's cache] calls the function with the counts by action and a
 ** table of component, einsum and throughput by action, and reads what it returns.  [-0, +0, e] */
 static int call_formula(lua_State *L) {
   run *r = lua_touserdata(L, 1);
-  bind_scope s = *r->session->scope;
+  bind_scope s = *r->scope;
   s.L = L;
   s.holder = 3;
   lua_pushvalue(L, 2);
   lua_createtable(L, 0, 2);
   for (size_t i = 0; i < r->query->n_actions; i++)
-    set_expr(&s, r->query->actions[i].action, r->query->actions[i].count);
+    bind_set_expr(&s, r->query->actions[i].action, r->query->actions[i].count);
   lua_createtable(L, 0, 3);
-  set_string(L, "component", r->query->component);
-  set_string(L, "einsum", r->query->einsum);
+  bind_set_string(L, "component", r->query->component);
+  bind_set_string(L, "einsum", r->query->einsum);
   lua_createtable(L, 0, 2);
   for (size_t i = 0; i < r->query->n_actions; i++)
-    set_expr(&s, r->query->actions[i].action, r->query->actions[i].throughput);
+    bind_set_expr(&s, r->query->actions[i].action, r->query->actions[i].throughput);
   lua_setfield(L, -2, "throughput");
   lua_call(L, 2, 1);
   r->latency = bind_take(&s, "latency");
   return 0;
 }
 
-/* [run, functions, holder]: calls call_formula with the component's function, giving it the
-** upvalues of the binding.  [-0, +0, e] */
-static int with_upvalues(lua_State *L) {
-  const run *r = lua_touserdata(L, 1);
-  lua_pushstring(L, r->query->component);
-  lua_rawget(L, 2);
-  lua_replace(L, 2);
-  luaL_getmetatable(L, BIND_EXPR);
-  lua_pushvalue(L, 3);
-  lua_pushboolean(L, false);
-  lua_pushcclosure(L, call_formula, 3);
-  lua_insert(L, 1);
-  lua_call(L, 3, 0);
-  return 0;
-}
-
-/* The formula given to the core.  Leaves an error on the stack of the call of cost. */
+/* The formula given to the core. */
 static loom_expr run_formula(void *data, loom_ctx *ctx, const loom_latency_query *query) {
-  session *self = data;
-  lua_State *L = self->L;
-  run r = {self, query, LOOM_NONE};
-  if (!lua_checkstack(L, 8)) {
-    loom_error_set(ctx, LOOM_ERR_MEMORY, "stack overflow");
-    return LOOM_NONE;
-  }
-  int top = lua_gettop(L);
-  lua_pushcfunction(L, add_traceback);
-  lua_pushcfunction(L, with_upvalues);
-  lua_pushlightuserdata(L, &r);
-  lua_pushvalue(L, self->functions);
-  lua_pushvalue(L, self->scope->holder);
-  if (lua_pcall(L, 3, 0, top + 1) == LUA_OK) {
-    lua_settop(L, top);
-    loom_error_clear(ctx);
-    return r.latency;
-  }
-  lua_replace(L, top + 1);
-  self->error = top + 1;
-  loom_error_set(ctx, LOOM_ERR_CALLBACK, "the latency formula of '%s' failed", query->component);
-  return LOOM_NONE;
-}
-
-/* The formulas of the options at index 5 in memory pushed on the stack, above their table.
-** [-0, +2, v] */
-static void read_formulas(lua_State *L, session *self, loom_cost_options *options) {
-  size_t n = 0;
-  if (lua_getfield(L, 5, "latencies") == LUA_TNIL) {
-    lua_pushnil(L);
-    return;
-  }
-  luaL_argcheck(L, lua_istable(L, -1), 5, "latencies: table of functions expected");
-  self->functions = lua_gettop(L);
-  for (lua_pushnil(L); lua_next(L, self->functions); lua_pop(L, 1)) {
-    if (lua_type(L, -2) != LUA_TSTRING) luaL_argerror(L, 5, "latencies: keys are components");
-    n++;
-  }
-  loom_component_latency *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
-  size_t i = 0;
-  for (lua_pushnil(L); lua_next(L, self->functions); lua_pop(L, 1)) {
-    list[i++] = (loom_component_latency){lua_tostring(L, -2), run_formula, self};
-  }
-  options->latencies = list;
-  options->n_latencies = n;
+  bind_callbacks *callbacks = data;
+  run r = {callbacks->scope, query, LOOM_NONE};
+  (void)ctx;
+  bind_run_callback(callbacks, query->component, call_formula, &r);
+  return r.latency;
 }
 
 /* The options at index 5; unknown ones are refused.  [-0, +2, v] */
-static void read_options(lua_State *L, session *self, loom_cost_options *options) {
+static void read_options(bind_callbacks *callbacks, loom_cost_options *options) {
   static const char *const names[] = {"allow_exceeded_limits", "latencies", NULL};
-  if (lua_isnil(L, 5)) {
-    lua_newtable(L);
-    lua_replace(L, 5);
-  }
-  luaL_checktype(L, 5, LUA_TTABLE);
-  lua_pushnil(L);
-  while (lua_next(L, 5)) {
-    lua_pop(L, 1);
-    lua_pushvalue(L, -1);
-    bind_check_name(L, lua_gettop(L), names);
-    lua_pop(L, 1);
-  }
+  lua_State *L = callbacks->scope->L;
+  bind_check_options(L, 5, names);
   lua_getfield(L, 5, names[0]);
   options->allow_exceeded_limits = lua_toboolean(L, -1);
   lua_pop(L, 1);
-  read_formulas(L, self, options);
+  size_t n = bind_check_callbacks(callbacks, 5, names[1]), i = 0;
+  loom_component_latency *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
+  if (n > 0) {
+    for (lua_pushnil(L); lua_next(L, callbacks->functions); lua_pop(L, 1)) {
+      list[i++] = (loom_component_latency){lua_tostring(L, -2), run_formula, callbacks};
+    }
+  }
+  options->latencies = list;
+  options->n_latencies = n;
 }
 
 /* core.cost(result, workload, arch, mapping[, options]) -> costs, or nil, message, kind; an error
@@ -376,21 +281,15 @@ static int l_cost(lua_State *L) {
     objects[i] = bind_check_object(&s, L, i + 1, types[i]);
     luaL_argcheck(L, objects[i]->owner == objects[0]->owner, i + 1, "object of another context");
   }
-  session self = {.L = L, .scope = &s};
+  bind_callbacks callbacks = {.scope = &s};
   loom_cost_options options = {0};
-  read_options(L, &self, &options);
+  read_options(&callbacks, &options);
   bind_object *object = bind_new_object(&s, BIND_COSTS, release);
-  for (int i = 0; i < 4; i++) objects[i]->busy++;
-  s.owner->busy++;
+  bind_hold(&s, 4, objects, 1);
   loom_costs *costs = loom_cost(objects[0]->handle, objects[1]->handle, objects[2]->handle,
                                 objects[3]->handle, &options);
-  s.owner->busy--;
-  for (int i = 0; i < 4; i++) objects[i]->busy--;
-  if (!costs && self.error > 0) {
-    lua_pushvalue(L, self.error);
-    return lua_error(L);
-  }
-  return bind_adopt(&s, object, costs);
+  bind_hold(&s, 4, objects, -1);
+  return bind_finish(&callbacks, object, costs);
 }
 
 void bind_open_costs(lua_State *L) {

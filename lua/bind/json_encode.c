@@ -269,13 +269,7 @@ static void put_value(writer *w) {
 /* The options at index 2.  [-0, +0, v] */
 static void read_options(lua_State *L, writer *w) {
   static const char *const names[] = {"indent", "sort_keys", NULL};
-  luaL_checktype(L, 2, LUA_TTABLE);
-  for (lua_pushnil(L); lua_next(L, 2);) {
-    lua_pop(L, 1);
-    lua_pushvalue(L, -1);
-    bind_check_name(L, lua_gettop(L), names);
-    lua_pop(L, 1);
-  }
+  bind_check_options(L, 2, names);
   if (lua_getfield(L, 2, "indent") != LUA_TNIL) {
     lua_Integer indent = luaL_checkinteger(L, -1);
     luaL_argcheck(L, indent >= 0 && indent <= 16, 2, "indent between 0 and 16 expected");

@@ -6,24 +6,24 @@
 
 #include "bind.h"
 
-static void set_string(lua_State *L, const char *key, const char *value) {
+void bind_set_string(lua_State *L, const char *key, const char *value) {
   if (!value) return;
   lua_pushstring(L, value);
   lua_setfield(L, -2, key);
 }
 
-static void set_expr(bind_scope *s, const char *key, loom_expr e) {
+void bind_set_expr(bind_scope *s, const char *key, loom_expr e) {
   if (e == LOOM_NONE) return;
   bind_push(s, e);
   lua_setfield(s->L, -2, key);
 }
 
-static void set_boolean(lua_State *L, const char *key, bool value) {
+void bind_set_boolean(lua_State *L, const char *key, bool value) {
   lua_pushboolean(L, value);
   lua_setfield(L, -2, key);
 }
 
-static void set_integer(lua_State *L, const char *key, int value) {
+void bind_set_integer(lua_State *L, const char *key, lua_Integer value) {
   lua_pushinteger(L, value);
   lua_setfield(L, -2, key);
 }
@@ -34,45 +34,45 @@ void bind_push_node(bind_scope *s, const loom_node *node) {
 #undef NAME
   lua_State *L = s->L;
   lua_createtable(L, 0, 12);
-  set_string(L, "kind", kinds[node->kind]);
-  set_string(L, "custom", node->custom);
-  set_string(L, "tensor", node->tensor);
-  set_string(L, "component", node->component);
-  set_string(L, "dim", node->dim);
-  set_string(L, "variable", node->variable);
-  set_string(L, "einsum", node->einsum);
-  set_expr(s, "tile", node->tile);
-  set_expr(s, "first", node->first);
-  set_expr(s, "trips", node->trips);
-  set_boolean(L, "persistent", node->persistent);
-  set_boolean(L, "backing", node->backing);
-  set_boolean(L, "fused", node->fused);
-  if (node->loop >= 0) set_integer(L, "loop", node->loop);
+  bind_set_string(L, "kind", kinds[node->kind]);
+  bind_set_string(L, "custom", node->custom);
+  bind_set_string(L, "tensor", node->tensor);
+  bind_set_string(L, "component", node->component);
+  bind_set_string(L, "dim", node->dim);
+  bind_set_string(L, "variable", node->variable);
+  bind_set_string(L, "einsum", node->einsum);
+  bind_set_expr(s, "tile", node->tile);
+  bind_set_expr(s, "first", node->first);
+  bind_set_expr(s, "trips", node->trips);
+  bind_set_boolean(L, "persistent", node->persistent);
+  bind_set_boolean(L, "backing", node->backing);
+  bind_set_boolean(L, "fused", node->fused);
+  if (node->loop >= 0) bind_set_integer(L, "loop", node->loop);
 }
 
 void bind_push_shape(bind_scope *s, const loom_shape *shape) {
   lua_createtable(s->L, 0, (int)shape->n);
-  for (size_t i = 0; i < shape->n; i++) set_expr(s, shape->variables[i], shape->extents[i]);
+  for (size_t i = 0; i < shape->n; i++) bind_set_expr(s, shape->variables[i], shape->extents[i]);
 }
 
 void bind_push_buffet(bind_scope *s, const loom_buffet *buffet) {
   lua_State *L = s->L;
   lua_createtable(L, 0, LOOM_N_BUFFET_FIELDS + 4);
-  set_string(L, "tensor", buffet->tensor);
-  set_string(L, "level", buffet->level);
+  bind_set_string(L, "tensor", buffet->tensor);
+  bind_set_string(L, "level", buffet->level);
   for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
-    set_expr(s, loom_buffet_field_name((loom_buffet_field)f), buffet->field[f]);
+    bind_set_expr(s, loom_buffet_field_name((loom_buffet_field)f), buffet->field[f]);
   }
-  set_integer(L, "n_loops_above", buffet->n_loops_above);
-  set_boolean(L, "persistent", buffet->persistent);
+  bind_set_integer(L, "n_loops_above", buffet->n_loops_above);
+  bind_set_boolean(L, "persistent", buffet->persistent);
 }
 
 void bind_push_compute(bind_scope *s, const loom_compute_stats *compute) {
   lua_createtable(s->L, 0, 4);
-  set_string(s->L, "level", compute->level);
-  set_expr(s, "total_ops", compute->total_ops);
-  set_expr(s, "max_per_unit_ops", compute->max_per_unit_ops);
-  set_expr(s, "max_latency", compute->max_latency);
+  bind_set_string(s->L, "level", compute->level);
+  bind_set_expr(s, "total_ops", compute->total_ops);
+  bind_set_expr(s, "max_per_unit_ops", compute->max_per_unit_ops);
+  bind_set_expr(s, "max_latency", compute->max_latency);
 }
 
 void bind_push_fanout(bind_scope *s, const loom_stats *stats) {
@@ -80,9 +80,9 @@ void bind_push_fanout(bind_scope *s, const loom_stats *stats) {
   lua_createtable(L, (int)stats->n_fanout, 0);
   for (size_t i = 0; i < stats->n_fanout; i++) {
     lua_createtable(L, 0, 3);
-    set_string(L, "component", stats->fanout[i].component);
-    set_string(L, "dim", stats->fanout[i].dim);
-    set_expr(s, "used", stats->fanout[i].used);
+    bind_set_string(L, "component", stats->fanout[i].component);
+    bind_set_string(L, "dim", stats->fanout[i].dim);
+    bind_set_expr(s, "used", stats->fanout[i].used);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -92,8 +92,8 @@ void bind_push_first_latency(bind_scope *s, const loom_stats *stats) {
   lua_createtable(L, (int)stats->n_first_latency, 0);
   for (size_t i = 0; i < stats->n_first_latency; i++) {
     lua_createtable(L, 0, 2);
-    set_integer(L, "loop", stats->first_latency[i].loop);
-    set_expr(s, "steps", stats->first_latency[i].steps);
+    bind_set_integer(L, "loop", stats->first_latency[i].loop);
+    bind_set_expr(s, "steps", stats->first_latency[i].steps);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
 }
@@ -114,7 +114,7 @@ void bind_push_stats(bind_scope *s, const loom_stats *stats) {
   lua_setfield(L, -2, "fanout");
   bind_push_first_latency(s, stats);
   lua_setfield(L, -2, "first_latency");
-  set_expr(s, "temporal_steps", stats->temporal_steps);
+  bind_set_expr(s, "temporal_steps", stats->temporal_steps);
 }
 
 /* ---- back --------------------------------------------------------------------------------- */
