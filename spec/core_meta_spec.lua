@@ -48,6 +48,8 @@ describe("lua/meta/einloom/core.lua", function()
   it("describes every method", function()
     local M = core.symbol "M"
     local w, a = nests.workload { m = 4, n = 4, k = 4 }, nests.arch()
+    local m = nests.mapping { m = 2, n = 2 }
+    local r = assert(core.analyze(w, a, m))
     for class, object in pairs {
       ["einloom.Expr"] = M,
       ["einloom.Program"] = core.compile({ M }, { M }),
@@ -55,7 +57,8 @@ describe("lua/meta/einloom/core.lua", function()
       ["einloom.CoreWorkload"] = core.workload(),
       ["einloom.CoreArch"] = core.arch(),
       ["einloom.CoreMapping"] = core.mapping(),
-      ["einloom.CoreResult"] = core.analyze(w, a, nests.mapping { m = 2, n = 2 }),
+      ["einloom.CoreResult"] = r,
+      ["einloom.CoreCosts"] = assert(core.cost(r, w, a, m)),
     } do
       assert.same(methods_of(object), described(text, class, class:match "%.(%w+)$"), class)
     end

@@ -307,6 +307,24 @@ function core.tile_sequence(mode, outer, tile, first) end
 ---@return einloom.CoreResult? result, string? message, string? kind
 function core.analyze(w, a, m, options) end
 
+---@alias einloom.LatencyFormula fun(counts: table<string, einloom.Expr>, about: { component: string, einsum: string, throughput: table<string, einloom.Expr> }): einloom.Number
+
+---@class einloom.CoreCosts: userdata
+---@field close fun(self: einloom.CoreCosts)
+---@field einsums fun(self: einloom.CoreCosts): string[]
+---@field einsum fun(self: einloom.CoreCosts, name: string): table
+---@field total fun(self: einloom.CoreCosts): table
+---@field energy fun(self: einloom.CoreCosts, ...: "einsum"|"component"|"tensor"|"action"): table[]
+
+---An error of a formula is raised as it was.
+---@param r einloom.CoreResult
+---@param w einloom.CoreWorkload
+---@param a einloom.CoreArch
+---@param m einloom.CoreMapping
+---@param options? { allow_exceeded_limits?: boolean, latencies?: table<string, einloom.LatencyFormula> }
+---@return einloom.CoreCosts? costs, string? message, string? kind
+function core.cost(r, w, a, m, options) end
+
 -- ---- JSON -----------------------------------------------------------------------------------
 
 core.json = {}
