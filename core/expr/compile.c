@@ -69,7 +69,7 @@ static loom_program *store(loom_encoder *enc, size_t n_inputs, size_t n_outputs)
   p->n_scratch = enc->n_scratch;
   p->n_loaded = (uint32_t)enc->loaded.n;
   p->block = block_size(loom_program_registers(p));
-  p->run = loom_tape_kernel_pick();
+  p->run = loom_tape_kernel_at(0);
   p->instrs = copy(enc->instrs.at, enc->instrs.n, sizeof *p->instrs);
   p->args = copy(enc->args.at, enc->args.n, sizeof *p->args);
   if (p->instrs && p->args && store_consts(enc, p)) return p;
@@ -101,7 +101,7 @@ loom_program *loom_compile(loom_ctx *ctx, size_t n_outputs, const loom_expr *out
     program = store(&enc, n_symbols, n_outputs);
     if (!program) loom_error_memory(ctx);
   }
-  (void)loom_realloc_array(ctx, values, n_outputs + 1, 0, sizeof *values);
+  if (values) (void)loom_realloc_array(ctx, values, n_outputs + 1, 0, sizeof *values);
   loom_ir_free(&ir);
   loom_vec_free(ctx, &enc.instrs);
   loom_vec_free(ctx, &enc.args);

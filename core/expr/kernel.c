@@ -182,14 +182,15 @@ run_avx512(const loom_program *program, const double *const *read, double *const
   run(program, read, write, points);
 }
 
-loom_tape_kernel loom_tape_kernel_pick(void) {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    return run_avx512;
-  return __builtin_cpu_supports("avx2") ? run_avx2 : run_plain;
+loom_tape_kernel loom_tape_kernel_at(size_t i) {
+  bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+              __builtin_cpu_supports("avx512vl");
+  if (wide && i-- == 0) return run_avx512;
+  if (__builtin_cpu_supports("avx2") && i-- == 0) return run_avx2;
+  return i == 0 ? run_plain : NULL;
 }
 #else
-loom_tape_kernel loom_tape_kernel_pick(void) {
-  return run_plain;
+loom_tape_kernel loom_tape_kernel_at(size_t i) {
+  return i == 0 ? run_plain : NULL;
 }
 #endif

@@ -111,10 +111,11 @@ static uint32_t *name_slot(const parser *p, const char *name, size_t length) {
 }
 
 static bool index_symbols(parser *p) {
-  p->n_names = 4;
-  while (p->n_names < 2 * p->n_symbols) p->n_names *= 2;
-  p->names = loom_realloc_array(p->ctx, NULL, 0, p->n_names, sizeof *p->names);
+  size_t n = 4;
+  while (n < 2 * p->n_symbols) n *= 2;
+  p->names = loom_realloc_array(p->ctx, NULL, 0, n, sizeof *p->names);
   if (!p->names) return false;
+  p->n_names = n;
   memset(p->names, 0, p->n_names * sizeof *p->names);
   for (size_t i = 0; i < p->n_symbols; i++) {
     if (!loom_expr_live(p->ctx, p->symbols[i]) || loom_kind_of(p->ctx, p->symbols[i]) != LOOM_SYM) {

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <pthread.h>
 
+#include "expr/tape.h"
 #include "random_expr.h"
 
 static loom_expr parse_in(loom_ctx *ctx, const char *text) {
@@ -239,6 +240,53 @@ static void test_history(void **state) {
   }
 }
 
+/* ---- the same bits on every machine ------------------------------------------------------- */
+
+static void run_kernels(const loom_program *program, size_t n_inputs) {
+  enum { POINTS_HERE = 1003, OUTPUTS_HERE = 3 };
+  static double columns[N_SYMBOLS][POINTS_HERE], first[OUTPUTS_HERE][POINTS_HERE],
+      other[OUTPUTS_HERE][POINTS_HERE];
+  const double *inputs[N_SYMBOLS];
+  loom_program copy = *program;
+  for (size_t i = 0; i < n_inputs; i++) {
+    inputs[i] = columns[i];
+    for (size_t p = 0; p < POINTS_HERE; p++)
+      columns[i][p] = (double)((int)(p * (7 + 2 * i)) % 23 - 9) / (p % 5 ? 1 : 3);
+  }
+  for (size_t k = 0; (copy.run = loom_tape_kernel_at(k)) != NULL; k++) {
+    double *outputs[OUTPUTS_HERE];
+    for (int j = 0; j < OUTPUTS_HERE; j++) outputs[j] = k ? other[j] : first[j];
+    assert_int_equal(loom_program_eval(&copy, POINTS_HERE, inputs, outputs), LOOM_OK);
+    for (int j = 0; k && j < OUTPUTS_HERE; j++)
+      for (int p = 0; p < POINTS_HERE; p++)
+        if (!(isnan(first[j][p]) && isnan(other[j][p])))
+          assert_memory_equal(&first[j][p], &other[j][p], sizeof(double));
+  }
+}
+
+static void test_kernels(void **state) {
+  (void)state;
+  uint64_t seed = test_seed("test_kernels");
+  loom_ctx *ctx = loom_ctx_new();
+  loom_expr symbols[N_SYMBOLS];
+  make_symbols(ctx, symbols);
+  assert_non_null(loom_tape_kernel_at(0));
+  for (int i = 0; i < 200; i++) {
+    loom_expr e[3] = {symbols[0], symbols[1], symbols[2]};
+    for (int k = 0; k < 3; k++) {
+      forest f = {.seed = seed++};
+      loom_expr grown = build_tree(ctx, &f, grow_tree(&f, 5), symbols);
+      if (grown != LOOM_NONE) e[k] = grown;
+      loom_error_clear(ctx);
+    }
+    loom_program *program = loom_compile(ctx, 3, e, N_SYMBOLS, symbols);
+    assert_non_null(program);
+    run_kernels(program, N_SYMBOLS);
+    loom_program_free(program);
+  }
+  loom_ctx_free(ctx);
+}
+
 /* ---- threads ------------------------------------------------------------------------------ */
 
 #define THREADS 4
@@ -332,11 +380,11 @@ static void test_deep_and_wide(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_double),        cmocka_unit_test(test_whole_quotients),
-      cmocka_unit_test(test_outputs),       cmocka_unit_test(test_errors),
-      cmocka_unit_test(test_big),           cmocka_unit_test(test_sharing),
-      cmocka_unit_test(test_history),       cmocka_unit_test(test_threads),
-      cmocka_unit_test(test_deep_and_wide),
+      cmocka_unit_test(test_double),  cmocka_unit_test(test_whole_quotients),
+      cmocka_unit_test(test_outputs), cmocka_unit_test(test_errors),
+      cmocka_unit_test(test_big),     cmocka_unit_test(test_sharing),
+      cmocka_unit_test(test_history), cmocka_unit_test(test_kernels),
+      cmocka_unit_test(test_threads), cmocka_unit_test(test_deep_and_wide),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
