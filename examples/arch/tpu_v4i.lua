@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: MIT
+-- A TPUv4i-like machine. Energies in pJ, time in ns.
+--
+-- N. P. Jouppi et al., "Ten Lessons From Three Generations Shaped Google's TPUv4i", ISCA 2021.
+-- Table 1: 7 nm, 1050 MHz, 138 TFLOPS in bfloat16, 8 GB of HBM at 614 GB/s, 144 MB on the chip, of
+-- which 128 MB are the common memory (CMEM) and 16 MB the vector memory; four matrix units of 128 x
+-- 128. Table 2: in 7 nm 14 pJ for 64 bits of an SRAM of 1 MB (here the larger memories cost that
+-- too), 250 to 450 pJ for 64 bits of HBM2 (the lower end stands here), 0.21 pJ for a bfloat16
+-- product, 0.38 pJ for a 32-bit sum.
+-- Assumed: a matrix unit keeps one weight per cell, rows add up towards the vector memory, and the
+-- vector unit's work is done in one row of each matrix unit.
+local loom = require "einloom"
+
+local megabyte = 8 * 1024 * 1024
+local clock = 1.05
+local free = { energy = 0, bits_per_action = 16 }
+
+local function memory(name, size, energy, per_ns)
+  local access = { energy = energy, bits_per_action = 64, throughput = per_ns }
+  return loom.memory { name, size = size, read = access, write = access }
+end
+
+return loom.arch {
+  memory("HBM", 8 * 1024 * megabyte, 250, 614 / 8),
+  memory("CMEM", 128 * megabyte, 14),
+  memory("VMEM", 16 * megabyte, 14),
+  loom.fanout { "MXU", unit = 4 },
+  loom.fanout { "Array", column = 128, row = 128 },
+  loom.memory { "Cell", size = 16, read = free, write = free },
+  loom.compute { "MAC", energy = 0.21 + 0.38, throughput = clock },
+}

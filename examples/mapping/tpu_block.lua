@@ -1,0 +1,144 @@
+-- SPDX-License-Identifier: MIT
+-- Transformer blocks on the TPUv4i-like machine, as loop-nest text written from one line per
+-- einsum.
+--
+-- unfused  every tensor goes through the HBM; what an einsum reads again stays in the common memory
+-- fused    the scores of some queries, and the widened values of some columns of the feed-forward
+--          layer, stay in the vector memory; all other intermediates in the common memory
+--
+-- A product keeps 128 x 128 weights in each matrix unit while all rows of its input pass.
+local loom = require "einloom"
+
+-- Heads of the models: those that the matrix units share, the one of a unit, for queries and for
+-- keys.
+local models = {
+  gpt3 = {
+    heads = "h tile 4", head = "h", key_heads = "h tile 4", key_head = "h", each = "h",
+    inner = "Up Act Down", widened = "U G", act = "U",
+    weights = "WQ WK WV WZ WU WD",
+  },
+  llama3 = {
+    heads = "g tile 1", head = "n", key_heads = "g tile 4", key_head = "g", each = "g, n",
+    inner = "Gate Up Act Down", widened = "R U G", act = "R U",
+    weights = "WQ WK WV WZ WG WU WD",
+  },
+}
+
+local template = [[
+branch
+  CMEM: $common
+  for $outer
+  VMEM: $output
+  for $reduce
+  VMEM: $input $weight
+  par $unit on MXU.unit
+  par $row on Array.row
+  par $column on Array.column
+  Cell: $weight
+  for $rest
+  $name on MAC
+]]
+
+-- The branch of an einsum. Lines for which it has nothing are left out.
+local function branch(e, depth)
+  local lines = {}
+  for line in template:gmatch "[^\n]+" do
+    local wanted = not line:find "%$"
+    local filled = line:gsub("%$(%a+)", function(key)
+      wanted = wanted or e[key]
+      return e[key] or ""
+    end)
+    if wanted then lines[#lines + 1] = ("  "):rep(depth) .. filled end
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+-- The einsums of a block, as they are when nothing is fused.
+local function einsums(model, phase)
+  local passing = phase == "prefill" and "b, p" or "b, m"
+  local function projection(name, output, column)
+    return { name = name, input = "X", weight = "W" .. output:sub(1, 1), output = output,
+      common = "X", outer = model.key_heads, reduce = "d tile 128", unit = model.key_head,
+      row = "d", column = column, rest = passing }
+  end
+  local function widening(name, output)
+    return { name = name, input = "Z", weight = "W" .. name:sub(1, 1), output = output,
+      common = "Z", outer = "j tile 512", reduce = "d tile 128", unit = "j tile 128", row = "d",
+      column = "j", rest = "b, m" }
+  end
+  local new = phase == "decode"
+  return {
+    Q = { name = "Q", input = "X", weight = "WQ", output = "Q", common = "X", outer = model.heads,
+      reduce = "d tile 128", unit = model.head, row = "d", column = "e", rest = "b, m" },
+    K = projection(new and "NewK" or "K", new and "KN" or "K", "e"),
+    V = projection(new and "NewV" or "V", new and "VN" or "V", "f"),
+    QK = { name = "QK", input = "Q", weight = "K", output = "QK", common = "Q",
+      outer = "b, " .. model.heads .. ", p tile 128", unit = model.head, row = "e", column = "p",
+      rest = "m" },
+    Soft = { name = "Soft", input = "QK", output = "S",
+      outer = "b, " .. model.heads .. ", p tile 128", unit = model.head, column = "p", rest = "m" },
+    AV = { name = "AV", input = "S", weight = "V", output = "AV", outer = "b, " .. model.heads,
+      reduce = "p tile 128", unit = model.head, row = "p", column = "f", rest = "m" },
+    Z = { name = "Z", input = "AV", weight = "WZ", output = "Z", common = "AV",
+      outer = "d tile 512", reduce = model.each, unit = "d tile 128", row = "f", column = "d",
+      rest = "b, m" },
+    Gate = widening("Gate", "R"),
+    Up = widening("Up", "U"),
+    Act = { name = "Act", input = model.act, output = "G", outer = "j tile 512",
+      unit = "j tile 128", column = "j", rest = "b, m" },
+    Down = { name = "Down", input = "G", weight = "WD", output = "Y", common = "G",
+      outer = "d tile 512", reduce = "j tile 128", unit = "d tile 128", row = "j", column = "d",
+      rest = "b, m" },
+  }
+end
+
+local function join(list, names, depth)
+  local text = ""
+  for name in names:gmatch "%a+" do text = text .. branch(list[name], depth) end
+  return text
+end
+
+local function unfused(model, phase)
+  local kept = phase == "decode" and "K V KN VN" or "K V"
+  return ("HBM: X %s Q %s QK S AV Z %s Y\nsequential\n"):format(model.weights, kept, model.widened)
+    .. join(einsums(model, phase), "Q K V QK Soft AV Z " .. model.inner, 1)
+end
+
+-- An einsum inside fused loops: other values for some of its fields, false for none.
+local function inside(e, changes)
+  for key, value in pairs(changes) do e[key] = value end
+  e.common = nil
+end
+
+local function fused(model, phase)
+  local list = einsums(model, phase)
+  for _, e in pairs(list) do e.common = nil end
+  inside(list.QK, { outer = "p tile 128", output = false })
+  inside(list.Soft, { outer = "p tile 128", output = false, input = false })
+  inside(list.AV, { outer = false, input = false })
+  inside(list.Gate, { outer = false, output = false })
+  inside(list.Up, { outer = false, output = false })
+  inside(list.Act, { outer = false, output = false, input = false })
+  inside(list.Down, { input = false })
+  local decode = phase == "decode"
+  return ("HBM: X %s %s Y\n"):format(model.weights, decode and "K V KN VN" or "")
+    .. ("CMEM: X Q %s AV Z\nsequential\n"):format(decode and "" or "K V")
+    .. join(list, "Q K V", 1)
+    .. ("  branch\n    for b, %s, m tile %d\n"):format(model.heads, decode and 1 or 256)
+    .. "      VMEM: QK S\n      sequential\n"
+    .. join(list, "QK Soft AV", 4)
+    .. join(list, "Z", 1)
+    .. "  branch\n    CMEM: Y\n    for j tile 512\n"
+    .. ("      VMEM: %s\n      sequential\n"):format(model.widened)
+    .. join(list, model.inner, 4)
+end
+
+local ways = { unfused = unfused, fused = fused }
+
+--- The mapping of a block.
+---@param model "gpt3"|"llama3"
+---@param phase "prefill"|"decode"
+---@param way "unfused"|"fused"
+return function(model, phase, way)
+  return loom.mapping(ways[way](assert(models[model], "no such model"), phase))
+end

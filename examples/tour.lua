@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: MIT
+-- Machines, workloads and mappings together: `einloom run examples/tour.lua` goes through all of
+-- them, `einloom run examples/tour.lua cim simba` through those whose names begin like this.
+local loom = require "einloom"
+
+local starts = { ... }
+local here = debug.getinfo(1, "S").source:match "^@(.*[/\\])" or ""
+
+local function load(folder, name) return dofile(here .. folder .. "/" .. name .. ".lua") end
+local function machine(name) return load("arch", name) end
+local function workload(name, ...) return load("workload", name)(...) end
+local function mapping(name) return load("mapping", name) end
+
+local all = {}
+
+-- A pair: its name, machine, workload, mapping, and the values of open tile shapes.
+local function pair(name, ...) all[#all + 1] = { name, ... } end
+
+for _, way in ipairs { "unfused", "fused" } do
+  pair("chain, " .. way, machine "simple",
+    workload("matmul_chain", { m = 1024, widths = { 256, 256, 256 } }), mapping "chain"[way],
+    { M0 = 64 })
+end
+for _, way in ipairs { "unfused", "fused" } do
+  pair("mobilenet bottleneck4, " .. way, machine "simple",
+    workload("mobilenet_v2", "bottleneck4", "repeats"), mapping "inverted_residual"[way],
+    { E0 = 32 })
+end
+pair("eyeriss resnet50 conv3", machine "eyeriss_like", workload("resnet50", "conv3"),
+  mapping "row_stationary", { M1 = 64, C1 = 16 })
+pair("nvdla resnet50 conv3", machine "nvdla", workload("resnet50", "conv3", 8),
+  mapping "nvdla_conv", { P0 = 4 })
+pair("simba resnet50 conv4", machine "simba", workload("resnet50", "conv4", 8),
+  mapping "simba_conv")
+pair("cim matmul", machine "cim_macro",
+  workload("matmul_chain", { m = 256, widths = { 256, 64 }, bits = 4 }), mapping "cim_matmul")
+for _, way in ipairs { "unfused", "late", "rows" } do
+  pair("snowcat attention, " .. way, machine "snowcat",
+    workload("attention", { h = 32, m = 2048, p = 2048, e = 128 }),
+    mapping "snowcat_attention"[way], { M0 = 128 })
+end
+for _, model in ipairs { "gpt3", "llama3" } do
+  for _, phase in ipairs { "prefill", "decode" } do
+    for _, way in ipairs { "unfused", "fused" } do
+      pair(("%s %s, %s"):format(model, phase, way), machine "tpu_v4i",
+        workload(model, phase, phase == "decode" and 8 or 1),
+        mapping "tpu_block"(model, phase, way))
+    end
+  end
+end
+
+local function number(e)
+  local exact = e:tointeger()
+  return exact and ("%d"):format(exact) or ("%.6g"):format(e:tonumber())
+end
+
+-- Reads and writes of every memory and toll, over all einsums.
+local function traffic(result, arch)
+  local by_level = {}
+  for _, einsum in ipairs(result.einsums) do
+    for _, buffet in ipairs(einsum.buffets) do
+      local sums = by_level[buffet.level] or { reads = 0, writes = 0 }
+      by_level[buffet.level] = sums
+      sums.reads, sums.writes = sums.reads + buffet.reads, sums.writes + buffet.writes
+    end
+  end
+  for _, node in ipairs(arch.nodes) do
+    local sums = node.class ~= "Compute" and by_level[node.name]
+    if sums then
+      print(("  %-8s %14s reads %14s writes"):format(node.name, number(sums.reads),
+        number(sums.writes)))
+    end
+  end
+end
+
+local function report(name, arch, load_, map, point)
+  local result = assert(loom.analyze(load_, arch, map))
+  if point then result = result(point) end
+  local operations = 0
+  for _, einsum in ipairs(result.einsums) do operations = operations + einsum.compute.ops end
+  print(("%s: %d einsum%s, %s operations"):format(name, #result.einsums,
+    #result.einsums == 1 and "" or "s", number(operations)))
+  traffic(result, arch)
+end
+
+local function wanted(name)
+  if #starts == 0 then return true end
+  for _, start in ipairs(starts) do
+    if name:sub(1, #start) == start then return true end
+  end
+  return false
+end
+
+for _, t in ipairs(all) do
+  if wanted(t[1]) then report(table.unpack(t, 1, 5)) end
+end
