@@ -382,6 +382,8 @@ LOOM_API loom_status loom_arch_direction(loom_arch *a, int component, const char
   X(LOOM_NODE_TEMPORAL, "temporal")       \
   X(LOOM_NODE_SPATIAL, "spatial")         \
   X(LOOM_NODE_SEQUENTIAL, "sequential")   \
+  X(LOOM_NODE_PIPELINE, "pipeline")       \
+  X(LOOM_NODE_PARALLEL, "parallel")       \
   X(LOOM_NODE_RESERVATION, "reservation") \
   X(LOOM_NODE_COMPUTE, "compute")         \
   X(LOOM_NODE_CUSTOM, "custom")
@@ -410,8 +412,13 @@ LOOM_API int loom_mapping_spatial(loom_mapping *m, int list, const char *variabl
 /* The variable a loop has in one einsum, where it differs. */
 LOOM_API loom_status loom_mapping_variable_in(loom_mapping *m, int loop, const char *einsum,
                                               const char *variable);
+/* Splits: the branches run one after the other in each iteration of the loops above; as the stages of
+** a pipeline over the iterations of the loops in the same list; or at the same time.  They differ in
+** elapsed time and in what is in memory together, not in reuse. */
 LOOM_API int loom_mapping_sequential(loom_mapping *m, int list);
-LOOM_API int loom_mapping_branch(loom_mapping *m, int sequential); /* returns a list */
+LOOM_API int loom_mapping_pipeline(loom_mapping *m, int list);
+LOOM_API int loom_mapping_parallel(loom_mapping *m, int list);
+LOOM_API int loom_mapping_branch(loom_mapping *m, int split); /* returns a list */
 LOOM_API int loom_mapping_compute(loom_mapping *m, int list, const char *einsum,
                                   const char *component);
 /* Where a node was written ("file.loom:3:7"), for messages; without it they give the node's path.

@@ -61,6 +61,18 @@ int loom_cost_largest(loom_costing *c, size_t n, const loom_expr *values) {
   return -1;
 }
 
+int loom_cost_meeting(const loom_costing *c, int a, int b, int branches[2]) {
+  int lists[2] = {c->parts[a].list, c->parts[b].list}, split = -1;
+  while (lists[0] != lists[1]) {
+    int deeper = lists[0] < lists[1];
+    const loom_mapping_list *list = &c->m->lists.at[lists[deeper]];
+    split = list->parent;
+    branches[deeper] = list->branch;
+    lists[deeper] = c->m->nodes.at[split].list;
+  }
+  return split;
+}
+
 /* ---- costs as an object ------------------------------------------------------------------- */
 
 static void mark_one(loom_ctx *ctx, loom_expr e) {
@@ -169,6 +181,35 @@ static bool has_symbols(const loom_costing *c) {
   return false;
 }
 
+/* The path is one of the mapping, whose lists end as they must. */
+static bool check_path(const loom_costing *c, const loom_node *nodes, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    int source = nodes[i].source;
+    if (source < 0 || (size_t)source >= c->m->nodes.n) return false;
+    loom_node_kind kind = c->m->nodes.at[source].kind;
+    if (kind != nodes[i].kind && nodes[i].kind != LOOM_NODE_RESERVATION) return false;
+  }
+  return n > 0 && nodes[n - 1].kind == LOOM_NODE_COMPUTE;
+}
+
+static loom_status check_mapping(const loom_costing *c) {
+  bool good = true;
+  for (size_t i = 0; i < c->m->lists.n && good; i++) {
+    const loom_mapping_list *list = &c->m->lists.at[i];
+    good = list->nodes.n > 0;
+    if (!good) break;
+    const loom_mapping_node *last = &c->m->nodes.at[list->nodes.at[list->nodes.n - 1]];
+    good = last->kind == LOOM_NODE_COMPUTE || (loom_node_is_split(last->kind) && last->branches.n);
+  }
+  for (size_t i = 0; i < loom_result_einsums(c->r) && good; i++) {
+    const loom_node *nodes;
+    size_t n = loom_result_path(c->r, i, &nodes);
+    good = check_path(c, nodes, n);
+  }
+  if (good) return LOOM_OK;
+  return loom_error_set(c->ctx, LOOM_ERR_ARGUMENT, "the result is not of this mapping");
+}
+
 static loom_status begin_part(loom_costing *c, size_t i) {
   loom_cost_part *part = &c->parts[i];
   const char *name = loom_result_einsum(c->r, i);
@@ -180,6 +221,9 @@ static loom_status begin_part(loom_costing *c, size_t i) {
                           "einsum '%s' of the result does not belong to the workload and the "
                           "architecture",
                           name);
+  const loom_node *nodes;
+  size_t n = loom_result_path(c->r, i, &nodes);
+  part->list = c->m->nodes.at[nodes[n - 1].source].list;
   part->einsum = &c->w->einsums.at[einsum];
   part->share = c->one;
   part->out = &c->costs->einsums[i];
@@ -212,7 +256,7 @@ static loom_status check_options(const loom_costing *c) {
 }
 
 static loom_status begin(loom_costing *c) {
-  if (check_options(c) != LOOM_OK) return loom_error_status(c->ctx);
+  if (check_options(c) != LOOM_OK || check_mapping(c) != LOOM_OK) return loom_error_status(c->ctx);
   size_t n = loom_result_einsums(c->r);
   c->zero = loom_int(c->ctx, 0);
   c->one = loom_int(c->ctx, 1);

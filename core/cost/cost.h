@@ -27,6 +27,7 @@ typedef struct loom_cost_part {
   const loom_stats *stats;
   loom_einsum_costs *out;
   int compute;       /* component of the compute unit */
+  int list;          /* of the mapping, that its compute node stands in */
   loom_expr latency; /* of one execution */
   loom_expr share;   /* elapsed time that it stands for / its latency */
 } loom_cost_part;
@@ -77,6 +78,8 @@ loom_expr loom_cost_used(const loom_costing *c, const loom_cost_part *part, int 
 loom_expr loom_cost_fraction(loom_costing *c, int component, loom_expr bits);
 /* The place of the largest of n values, or -1 where symbols decide. */
 int loom_cost_largest(loom_costing *c, size_t n, const loom_expr *values);
+/* The split of the mapping whose branches lead to two different parts, and which of the branches. */
+int loom_cost_meeting(const loom_costing *c, int a, int b, int branches[2]);
 /* The error recorded, or LOOM_ERR_MEMORY where none is. */
 loom_status loom_cost_failed(const loom_costing *c);
 

@@ -3,6 +3,7 @@
 ** Invariant: a tensor that several einsums use is at most once in the outermost of its memories. */
 #include "cost/cost.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* One reservation of one einsum. */
@@ -16,7 +17,7 @@ typedef struct timeline {
   loom_costing *c;
   reservation *list;
   size_t n;
-  int *shared; /* loops that parts i and j share, by i * n_parts + j */
+  int *shared; /* loops that parts i and j share, by i * n_parts + j; INT_MAX: they run together */
 } timeline;
 
 /* ---- reservations ------------------------------------------------------------------------- */
@@ -86,6 +87,11 @@ static int boundary(const timeline *t, size_t k) {
   return deepest;
 }
 
+static bool run_together(const loom_costing *c, int a, int b) {
+  int branches[2], split = loom_cost_meeting(c, a, b, branches);
+  return split >= 0 && c->m->nodes.at[split].kind != LOOM_NODE_SEQUENTIAL;
+}
+
 static bool list_shared(timeline *t) {
   size_t n = t->c->n_parts;
   t->shared = loom_arena_array(&t->c->scratch, n * n, sizeof *t->shared);
@@ -97,7 +103,8 @@ static bool list_shared(timeline *t) {
     int least = -1;
     for (size_t j = i + 1; j < n; j++) {
       if (least < 0 || boundaries[j - 1] < least) least = boundaries[j - 1];
-      t->shared[i * n + j] = t->shared[j * n + i] = least;
+      int loops = run_together(t->c, (int)i, (int)j) ? INT_MAX : least;
+      t->shared[i * n + j] = t->shared[j * n + i] = loops;
     }
   }
   return true;
@@ -125,6 +132,42 @@ static bool is_resident(const timeline *t, const reservation *r, int step) {
   return before && after;
 }
 
+/* A temporal loop in a list of the mapping stands above the outermost holder of r's tensor. */
+static bool is_refilled(const timeline *t, const reservation *r, int list) {
+  const loom_costing *c = t->c;
+  const loom_node *nodes;
+  size_t n = loom_result_path(c->r, (size_t)r->part, &nodes);
+  bool loop = false;
+  for (size_t i = 0; i < n; i++) {
+    if (nodes[i].kind == LOOM_NODE_TEMPORAL && c->m->nodes.at[nodes[i].source].list == list)
+      loop = true;
+    if (nodes[i].backing && nodes[i].tensor &&
+        strcmp(nodes[i].tensor, c->tensor_name[r->tensor]) == 0)
+      return loop;
+  }
+  return loop;
+}
+
+/* Tiles of r's tensor that are under way in a pipeline: one for each stage from its first user to
+** its last. */
+static int64_t tiles_under_way(const timeline *t, const reservation *r) {
+  int64_t most = 1;
+  for (size_t i = 0; i < t->n; i++) {
+    if (!same_place(r, &t->list[i])) continue;
+    for (size_t k = i + 1; k < t->n; k++) {
+      if (!same_place(r, &t->list[k]) || t->list[k].part == t->list[i].part) continue;
+      int branches[2];
+      int split = loom_cost_meeting(t->c, t->list[i].part, t->list[k].part, branches);
+      const loom_mapping_node *node = &t->c->m->nodes.at[split];
+      if (node->kind != LOOM_NODE_PIPELINE || !is_refilled(t, &t->list[i], node->list)) continue;
+      int64_t stages = branches[1] - branches[0];
+      if (stages < 0) stages = -stages;
+      if (stages + 1 > most) most = stages + 1;
+    }
+  }
+  return most;
+}
+
 /* The largest of the reservations in the same place; LOOM_NONE: an earlier one stands for r. */
 static loom_expr bits_of(const timeline *t, size_t r) {
   const reservation *own = &t->list[r];
@@ -137,7 +180,8 @@ static loom_expr bits_of(const timeline *t, size_t r) {
     loom_expr pair[2] = {bits, other->bits};
     bits = loom_max(t->c->ctx, 2, pair);
   }
-  return bits;
+  if (!own->backs || bits == LOOM_NONE) return bits;
+  return loom_mul(t->c->ctx, bits, loom_int(t->c->ctx, tiles_under_way(t, own)));
 }
 
 static bool add_residents(timeline *t, size_t step, int component, loom_step_usage *usage) {

@@ -151,14 +151,22 @@ int loom_mapping_sequential(loom_mapping *m, int list) {
   return add_node(m, list, (loom_mapping_node){.kind = LOOM_NODE_SEQUENTIAL});
 }
 
-int loom_mapping_branch(loom_mapping *m, int sequential) {
-  loom_mapping_node *node = node_at(m, sequential);
+int loom_mapping_pipeline(loom_mapping *m, int list) {
+  return add_node(m, list, (loom_mapping_node){.kind = LOOM_NODE_PIPELINE});
+}
+
+int loom_mapping_parallel(loom_mapping *m, int list) {
+  return add_node(m, list, (loom_mapping_node){.kind = LOOM_NODE_PARALLEL});
+}
+
+int loom_mapping_branch(loom_mapping *m, int split) {
+  loom_mapping_node *node = node_at(m, split);
   if (!node) return -1;
-  if (node->kind != LOOM_NODE_SEQUENTIAL) {
-    loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "node number %d has no branches", sequential);
+  if (!loom_node_is_split(node->kind)) {
+    loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "node number %d has no branches", split);
     return -1;
   }
-  int list = new_list(m, sequential, (int)node->branches.n);
+  int list = new_list(m, split, (int)node->branches.n);
   if (list >= 0 && !loom_vec_push(m->ctx, &node->branches, list)) {
     m->lists.n--;
     return -1;

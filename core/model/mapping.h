@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Mappings as a tree of lists of nodes.
-** Invariant: list 0 is the root; every other list is a branch of one sequential node; a node stands
+** Invariant: list 0 is the root; every other list is a branch of one split; a node stands
 ** in one list. */
 #ifndef EINLOOM_MAPPING_H
 #define EINLOOM_MAPPING_H
@@ -26,7 +26,7 @@ typedef struct loom_mapping_node {
 } loom_mapping_node;
 
 typedef struct loom_mapping_list {
-  int parent, branch; /* the sequential node (-1: root) and which of its branches */
+  int parent, branch; /* the split (-1: root) and which of its branches */
   LOOM_VEC(int) nodes;
 } loom_mapping_list;
 
@@ -47,6 +47,9 @@ const char *loom_mapping_variable_of(const loom_mapping_node *loop, const char *
 
 static inline bool loom_node_is_loop(loom_node_kind kind) {
   return kind == LOOM_NODE_TEMPORAL || kind == LOOM_NODE_SPATIAL;
+}
+static inline bool loom_node_is_split(loom_node_kind kind) {
+  return kind == LOOM_NODE_SEQUENTIAL || kind == LOOM_NODE_PIPELINE || kind == LOOM_NODE_PARALLEL;
 }
 static inline bool loom_node_is_holder(loom_node_kind kind) {
   return kind == LOOM_NODE_STORAGE || kind == LOOM_NODE_TOLL || kind == LOOM_NODE_CUSTOM;

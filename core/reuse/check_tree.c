@@ -99,7 +99,7 @@ static loom_status check_compute(const loom_analysis *an, int source) {
 
 static loom_status check_node(const loom_analysis *an, int source) {
   loom_node_kind kind = an->m->nodes.at[source].kind;
-  if (kind != LOOM_NODE_TEMPORAL && kind != LOOM_NODE_SEQUENTIAL) {
+  if (kind != LOOM_NODE_TEMPORAL && !loom_node_is_split(kind)) {
     loom_status status = check_component(an, source);
     if (status != LOOM_OK) return status;
   }
@@ -112,13 +112,13 @@ static loom_status check_list(const loom_analysis *an, const loom_mapping_list *
   for (size_t i = 0; i < list->nodes.n; i++) {
     const loom_mapping_node *node = &an->m->nodes.at[list->nodes.at[i]];
     bool last = i + 1 == list->nodes.n;
-    bool ends = node->kind == LOOM_NODE_COMPUTE || node->kind == LOOM_NODE_SEQUENTIAL;
-    if (node->kind == LOOM_NODE_SEQUENTIAL && node->branches.n == 0)
+    bool split = loom_node_is_split(node->kind), ends = node->kind == LOOM_NODE_COMPUTE || split;
+    if (split && node->branches.n == 0)
       return loom_fail(an, LOOM_ERR_NO_COMPUTE, list->nodes.at[i],
-                       "a sequential node without branches computes nothing");
+                       "a node without branches computes nothing");
     if (ends && !last)
       return loom_fail(an, LOOM_ERR_BAD_MAPPING, list->nodes.at[i + 1],
-                       "nothing may follow a compute or sequential node in its list");
+                       "nothing may follow a compute node or a split in its list");
     if (last && !ends)
       return loom_fail(an, LOOM_ERR_NO_COMPUTE, list->nodes.at[i],
                        "the list of nodes ends without a compute node");

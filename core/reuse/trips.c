@@ -74,10 +74,33 @@ static loom_status list_fanout(loom_analysis *an, loom_loop *loop) {
   return LOOM_OK;
 }
 
+static void list_first_latency(loom_analysis *an, loom_loop *loop) {
+  if (loop && loop->first_latency < 0) loop->first_latency = (int)an->n_first_latency++;
+}
+
+static const loom_mapping_node *source_of(const loom_analysis *an, const loom_loop *loop) {
+  return &an->m->nodes.at[an->path[loop->at].source];
+}
+
+/* The innermost temporal loop above each pipeline that the path runs through. */
+static void list_pipelined_loops(loom_analysis *an) {
+  int leaf = an->path[an->n_path - 1].source;
+  int split = an->m->lists.at[an->m->nodes.at[leaf].list].parent;
+  for (; split >= 0; split = an->m->lists.at[an->m->nodes.at[split].list].parent) {
+    const loom_mapping_node *node = &an->m->nodes.at[split];
+    if (node->kind != LOOM_NODE_PIPELINE) continue;
+    loom_loop *innermost = NULL;
+    for (size_t k = 0; k < an->n_loops && source_of(an, &an->loops[k])->list <= node->list; k++)
+      if (!an->loops[k].spatial) innermost = &an->loops[k];
+    list_first_latency(an, innermost);
+  }
+}
+
 /* The innermost temporal loop above the backing reservation of each shared tensor:
 ** doc/formulas.md#first-latency. */
 static void list_first_latencies(loom_analysis *an) {
   if (an->einsum->is_copy) return;
+  list_pipelined_loops(an);
   for (size_t i = 0; i < an->n_path; i++) {
     const loom_path_node *node = &an->path[i];
     if (node->node.kind != LOOM_NODE_RESERVATION || !node->node.backing ||
@@ -86,8 +109,7 @@ static void list_first_latencies(loom_analysis *an) {
     loom_loop *innermost = NULL;
     for (size_t k = 0; k < an->n_loops && an->loops[k].at < (int)i; k++)
       if (!an->loops[k].spatial) innermost = &an->loops[k];
-    if (innermost && innermost->first_latency < 0)
-      innermost->first_latency = (int)an->n_first_latency++;
+    list_first_latency(an, innermost);
   }
 }
 

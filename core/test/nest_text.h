@@ -8,7 +8,8 @@
 ** mapping       "Main[A,B,Z] m:2 Buf[A,B,Z] m:1@PE.X k:1 n:1 +MM@MAC": holders (persistent: "Buf*",
 **               may not be lowered: "Buf-", toll: "!Link[A]", custom: "kind~Buf[A]"), loops with a
 **               tile shape (symbol: any other name, open: "?", first tile: "p:4^6"), compute
-**               nodes; "{ a | b }" is a split */
+**               nodes; "{ a | b }" is a split, "{> a | b }" a pipeline, "{& a | b }" runs both at
+**               once */
 #ifndef EINLOOM_NEST_TEXT_H
 #define EINLOOM_NEST_TEXT_H
 
@@ -176,7 +177,9 @@ static inline void read_nodes(text_reader *r, loom_mapping *m, int list) {
   for (skip_blanks(r); *r->at && *r->at != '|' && *r->at != '}'; skip_blanks(r)) {
     char word[32], component[32];
     if (accept(r, '{')) {
-      int split = loom_mapping_sequential(m, list);
+      int split = accept(r, '>')   ? loom_mapping_pipeline(m, list)
+                  : accept(r, '&') ? loom_mapping_parallel(m, list)
+                                   : loom_mapping_sequential(m, list);
       do read_nodes(r, m, loom_mapping_branch(m, split));
       while (accept(r, '|'));
       accept(r, '}');
