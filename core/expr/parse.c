@@ -367,8 +367,10 @@ static loom_expr parse(parser *p) {
   }
   if (!reduce_to(p, 1)) return LOOM_NONE;
   if (p->operators.n) {
+    size_t start = top_operator(p)->at, shown = p->lexer.length - start;
     loom_error_set_at(p->ctx, LOOM_ERR_SYNTAX, (ptrdiff_t)p->token.at,
-                      "expected ')' to close what was opened at byte %zu", top_operator(p)->at);
+                      "expected ')' to close what starts with '%.*s'", shown < 20 ? (int)shown : 20,
+                      p->lexer.text + start);
     return LOOM_NONE;
   }
   return p->values.at[0];
