@@ -121,6 +121,14 @@ describe("a number of a component given as a function", function()
     refused({ aera = function() error "never called" end }, { "unknown key 'aera'", "area" })
   end)
 
+  it("ends on tables that hold themselves", function()
+    local circle = {}
+    circle.circle = circle
+    refused({ bits_per_value = circle }, { "(GLB).bits_per_value.circle" })
+    refused({ area = function() return 1 end, bits_per_value = circle },
+      { "(GLB).bits_per_value.circle" })
+  end)
+
   it("names the innermost place that went wrong", function()
     refused({ area = function(c) return c.read.energy end,
       read = { energy = function() error "broken" end } }, { "(GLB).read.energy: ", "broken" })

@@ -19,11 +19,13 @@ local groups = { actions = true, spatial = true }
 -- A latency rule is a formula over counts, not a number: its function is for the analysis to call.
 local kept = { latency_rule = true }
 
-local function has_function(t)
+-- No field of a component lies deeper than this; what does is refused later.
+local deepest = 6
+
+local function has_function(t, depth)
   for key, x in pairs(t) do
-    if not kept[key] and (type(x) == "function" or type(x) == "table" and has_function(x)) then
-      return true
-    end
+    if type(x) == "function" and not kept[key] then return true end
+    if type(x) == "table" and depth < deepest and has_function(x, depth + 1) then return true end
   end
   return false
 end
@@ -99,9 +101,12 @@ local function open(source, name, path, role, component, part)
   return setmetatable(self, lazy(source, name, busy, resolve))
 end
 
-local function copy(opened)
+local function copy(opened, depth)
   local result = {}
-  for key, x in pairs(opened) do result[key] = type(x) == "table" and copy(x) or x end
+  for key, x in pairs(opened) do
+    local deeper = type(x) == "table" and depth < deepest
+    result[key] = deeper and copy(x, depth + 1) or x
+  end
   return result
 end
 
@@ -112,8 +117,8 @@ end
 ---@param path string place of the component, for messages
 ---@return table
 function derived.resolve(t, path)
-  if not has_function(t) then return t end
-  return copy(open(t, t.name, path, "component"))
+  if not has_function(t, 1) then return t end
+  return copy(open(t, t.name, path, "component"), 1)
 end
 
 return derived
