@@ -87,7 +87,7 @@ INLINE void run_join(loom_tape_op op, unsigned n, bool add, streams s) {
   }
 }
 
-/* floor(a / c) and a % c for an integer c by its rounded reciprocal, put right by what is left over:
+/* floor(a / c) and a % c for an integer c by its rounded reciprocal, put right by what is left:
 ** exact wherever a and the quotient are exact, at a fraction of the price of a division. */
 INLINE double floor_quotient(double a, double c, double reciprocal) {
   double q = floor(a * reciprocal), rest = a - q * c;

@@ -27,9 +27,39 @@ static void sort_indices(const loom_ctx *ctx, loom_expr e, uint32_t *at, size_t 
   }
 }
 
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static size_t digits_of(const char *at) {
+  size_t n = 0;
+  while (is_digit(at[n])) n++;
+  return n;
+}
+
+/* Digits compare by their value, so that t2 comes before t10; else, and at a tie, byte by byte. */
+static int compare_names(const char *a, const char *b) {
+  const char *x = a, *y = b;
+  while (*x && *y) {
+    if (!is_digit(*x) || !is_digit(*y)) {
+      if (*x != *y) break;
+      x++, y++;
+      continue;
+    }
+    while (*x == '0') x++;
+    while (*y == '0') y++;
+    size_t m = digits_of(x), n = digits_of(y);
+    int order = m != n ? (m < n ? -1 : 1) : memcmp(x, y, m);
+    if (order) return order;
+    x += m, y += n;
+  }
+  int order = strcmp(x, y);
+  return order ? order : strcmp(a, b);
+}
+
 static int compare_symbols(const loom_ctx *ctx, loom_expr a, loom_expr b, int depth) {
   const loom_symbol_data *x = loom_cell_of(ctx, a)->u.symbol, *y = loom_cell_of(ctx, b)->u.symbol;
-  int order = strcmp(x->name, y->name);
+  int order = compare_names(x->name, y->name);
   if (order) return order;
   const loom_assume *s = &x->assume, *t = &y->assume;
   int64_t left[] = {s->integer, s->has_min, s->min, s->has_max, s->max, s->multiple};

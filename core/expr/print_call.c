@@ -39,7 +39,7 @@ static bool is_comparison(const loom_printer *p, loom_expr e) {
   return kind == LOOM_LT || kind == LOOM_LE || kind == LOOM_EQ;
 }
 
-/* (c*t + d - 1) // d is how ceil(c*t/d) is kept: that quotient if e has this form, else LOOM_NONE. */
+/* (c*t + d - 1) // d is how ceil(c*t/d) is kept: c*t/d if e has this form, else LOOM_NONE. */
 static loom_expr ceiling_of(const loom_printer *p, loom_expr e) {
   loom_ctx *ctx = p->ctx;
   if (loom_kind_of(ctx, e) != LOOM_FLOORDIV) return LOOM_NONE;

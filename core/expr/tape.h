@@ -79,7 +79,7 @@ static inline uint32_t loom_program_registers(const loom_program *p) {
   return (uint32_t)(p->n_inputs + p->n_loaded + p->n_scratch + p->n_outputs);
 }
 
-/* The kernels that run on this machine, the fastest first: the i-th or NULL.  All of them give the same
+/* The kernels that run on this machine, the fastest first: the i-th or NULL.  All give the same
 ** bits. */
 loom_tape_kernel loom_tape_kernel_at(size_t i);
 

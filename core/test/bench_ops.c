@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Benchmark of the operations on expressions over spec/golden/expr: the best of several repeats, beside
-** a fixed loop for comparing machines.  Prints one line per figure: name, value, unit. */
+/* Benchmark of the operations on expressions over spec/golden/expr: the best of several repeats,
+** beside a fixed loop for comparing machines.  Prints one line per figure: name, value, unit. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -148,6 +148,7 @@ static void test_printing(void **state) {
   assert_prints("2*b - a", LOOM_INFIX, "-a + 2*b");
   assert_prints("Max(264 + 1728/stride0, 1000)", LOOM_INFIX, "max(1000, 264 + 1728/stride0)");
   assert_prints("ceil(m/4)", LOOM_INFIX, "ceil(m/4)");
+  assert_prints("t10 + t9 + t2*t10 + t02", LOOM_INFIX, "t02 + t9 + t10 + t2*t10");
   assert_prints("a // 4", LOOM_INFIX, "a // 4");
   assert_prints("a % 8", LOOM_INFIX, "a % 8");
   assert_prints("3*(a // 4) + 1", LOOM_INFIX, "1 + 3*(a // 4)");
