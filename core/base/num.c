@@ -13,18 +13,15 @@ static uint64_t magnitude(int64_t a) {
 }
 
 static uint64_t gcd64(uint64_t a, uint64_t b) {
-  if (a == 0) return b;
-  if (b == 0) return a;
+  if (a == 0 || b == 1) return b;
+  if (b == 0 || a == 1) return a;
   int shift = __builtin_ctzll(a | b);
   a >>= __builtin_ctzll(a);
   while (b) {
     b >>= __builtin_ctzll(b);
-    if (a > b) {
-      uint64_t t = a;
-      a = b;
-      b = t;
-    }
-    b -= a;
+    uint64_t more = a > b ? a - b : b - a;
+    a = a < b ? a : b;
+    b = more;
   }
   return a << shift;
 }
@@ -212,6 +209,7 @@ loom_num loom_num_gcd(loom_ctx *ctx, loom_num a, loom_num b) {
   if (any_none(a, b)) return LOOM_NUM_NONE;
   if (!both_small(a, b)) return gcd_large(ctx, a, b);
   uint64_t num = gcd64(magnitude(a.num), magnitude(b.num));
+  if (a.den == 1 && b.den == 1) return (loom_num){(int64_t)num, 1};
   uwide den = (uwide)(a.den / (int64_t)gcd64((uint64_t)a.den, (uint64_t)b.den)) * (uwide)b.den;
   if (den <= INT64_MAX) return (loom_num){(int64_t)num, num ? (int64_t)den : 1};
   return gcd_large(ctx, a, b);
@@ -271,11 +269,8 @@ bool loom_num_is_int(const loom_ctx *ctx, loom_num a) {
   return den->used == 1 && den->dp[0] == 1;
 }
 
-uint32_t loom_num_hash(const loom_ctx *ctx, loom_num a) {
-  if (loom_num_is_big(a)) return loom_big_hash(ctx, a);
-  uint64_t h = (uint64_t)a.num * 0x9e3779b97f4a7c15u;
-  h = (h ^ (h >> 32) ^ (uint64_t)a.den) * 0xd6e8feb86659fd93u;
-  return (uint32_t)(h ^ (h >> 32));
+uint32_t loom_num_hash_big(const loom_ctx *ctx, loom_num a) {
+  return loom_big_hash(ctx, a);
 }
 
 bool loom_num_to_int(const loom_ctx *ctx, loom_num a, int64_t *value) {

@@ -90,7 +90,12 @@ int loom_num_cmp(loom_ctx *ctx, loom_num a, loom_num b);
 int loom_num_order(const loom_ctx *ctx, loom_num a, loom_num b);
 bool loom_num_is_int(const loom_ctx *ctx, loom_num a);
 /* A hash of the value, the same in every context. */
-uint32_t loom_num_hash(const loom_ctx *ctx, loom_num a);
+uint32_t loom_num_hash_big(const loom_ctx *ctx, loom_num a);
+static inline uint32_t loom_num_hash(const loom_ctx *ctx, loom_num a) {
+  if (loom_num_is_big(a)) return loom_num_hash_big(ctx, a);
+  uint64_t h = ((uint64_t)a.num + (uint64_t)a.den * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u;
+  return (uint32_t)(h >> 32) ^ (uint32_t)(h >> 15);
+}
 /* True and the value if a is an integer that fits in 64 bits. */
 bool loom_num_to_int(const loom_ctx *ctx, loom_num a, int64_t *value);
 /* True and the ratio if both parts fit in 64 bits. */

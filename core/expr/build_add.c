@@ -8,17 +8,12 @@
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-static loom_expr make_num(loom_ctx *ctx, loom_num value) {
-  loom_draft draft = {.kind = LOOM_NUM, .num = value};
-  return loom_make(ctx, &draft);
-}
-
 /* Small integers are made once and never die. */
 static loom_expr small_int(loom_ctx *ctx, int64_t value) {
   loom_expr *at = &ctx->small_int[value - LOOM_SMALL_INT_MIN];
   if (*at != LOOM_NONE) return *at;
   size_t logged = ctx->scratch_log.n;
-  loom_expr e = make_num(ctx, LOOM_NUM(value));
+  loom_expr e = loom_make_num(ctx, LOOM_NUM(value));
   if (e == LOOM_NONE) return e;
   if (ctx->scratch_log.n > logged) ctx->scratch_log.n = logged;
   loom_cell_at(ctx, e)->flags |= LOOM_CELL_PERMANENT;
@@ -30,7 +25,7 @@ loom_expr loom_from_num(loom_ctx *ctx, loom_num value) {
   if (value.den == 1 && value.num >= LOOM_SMALL_INT_MIN &&
       value.num < LOOM_SMALL_INT_MIN + LOOM_SMALL_INTS)
     return small_int(ctx, value.num);
-  return make_num(ctx, value);
+  return loom_make_num(ctx, value);
 }
 
 loom_expr loom_int(loom_ctx *ctx, int64_t value) {
@@ -85,8 +80,7 @@ static loom_expr make_symbol(loom_ctx *ctx, const char *name, size_t length,
   if (!symbol) return LOOM_NONE;
   *symbol = (loom_symbol_data){.assume = *assume, .length = (uint32_t)length};
   memcpy(symbol->name, name, length + 1);
-  loom_draft draft = {.kind = LOOM_SYM, .symbol = symbol};
-  loom_expr e = loom_make(ctx, &draft);
+  loom_expr e = loom_make_symbol(ctx, symbol);
   loom_pool_release(ctx, symbol, size);
   return e;
 }

@@ -27,9 +27,22 @@ bool loom_leads_negative(const loom_ctx *ctx, loom_expr e) {
   return loom_num_sign(ctx, first_coef(ctx, e)) < 0;
 }
 
+/* Whether whole coefficients, one of them 1 or -1, leave nothing to take out. */
+static bool is_primitive(loom_num constant, size_t n, const loom_term *terms) {
+  bool unit = constant.num == 1 || constant.num == -1, whole = constant.den == 1;
+  for (size_t i = 0; i < n && whole; i++) {
+    whole = terms[i].coef.den == 1;
+    unit = unit || terms[i].coef.num == 1 || terms[i].coef.num == -1;
+  }
+  return unit && whole;
+}
+
 loom_num loom_content(loom_ctx *ctx, loom_num constant, size_t n, const loom_term *terms) {
-  loom_num content = loom_num_gcd(ctx, constant, LOOM_NUM_ZERO);
-  for (size_t i = 0; i < n; i++) content = loom_num_gcd(ctx, content, terms[i].coef);
+  loom_num content = LOOM_NUM_ONE;
+  if (!is_primitive(constant, n, terms)) {
+    content = loom_num_gcd(ctx, constant, LOOM_NUM_ZERO);
+    for (size_t i = 0; i < n; i++) content = loom_num_gcd(ctx, content, terms[i].coef);
+  }
   if (n == 0 || loom_num_sign(ctx, terms[loom_leading(ctx, n, terms)].coef) > 0) return content;
   return loom_num_neg(ctx, content);
 }
@@ -49,13 +62,12 @@ static size_t intersect(const loom_ctx *ctx, loom_power *powers, size_t n, loom_
   return kept;
 }
 
-enum { MOST_COMMON = 16 };
-
-/* The powers that all terms of a sum share, up to MOST_COMMON. */
-static size_t common_powers(const loom_ctx *ctx, const loom_terms *sum, loom_power *powers) {
-  if (!loom_num_is_zero(sum->constant)) return 0;
+/* The powers that all terms of a sum share, none if there is a constant. */
+static size_t shared_powers(const loom_terms *sum, loom_power *powers) {
+  const loom_ctx *ctx = sum->ctx;
+  if (!loom_num_is_zero(sum->constant) || sum->n == 0) return 0;
   size_t n = 0, m = loom_mul_count(ctx, sum->at->id);
-  for (size_t i = 0; i < m && n < MOST_COMMON; i++) {
+  for (size_t i = 0; i < m && n < LOOM_MOST_COMMON; i++) {
     loom_power power = loom_mul_power(ctx, sum->at->id, i);
     if (power.exponent > 0) powers[n++] = power;
   }
@@ -64,20 +76,25 @@ static size_t common_powers(const loom_ctx *ctx, const loom_terms *sum, loom_pow
 }
 
 /* Adds to n powers the most negative power of each base below the line of some term. */
-static size_t denominators(const loom_ctx *ctx, const loom_terms *sum, loom_power *powers,
-                           size_t n) {
+static size_t add_denominators(const loom_terms *sum, loom_power *powers, size_t n) {
+  const loom_ctx *ctx = sum->ctx;
   for (size_t i = 0; i < sum->n; i++) {
     for (size_t j = 0; j < loom_mul_count(ctx, sum->at[i].id); j++) {
       loom_power power = loom_mul_power(ctx, sum->at[i].id, j);
       if (power.exponent >= 0) continue;
       size_t k = 0;
       while (k < n && powers[k].base != power.base) k++;
-      if (k == MOST_COMMON) return n;
+      if (k == LOOM_MOST_COMMON) return n;
       if (k == n) powers[n++] = power;
       if (power.exponent < powers[k].exponent) powers[k] = power;
     }
   }
   return n;
+}
+
+size_t loom_common_powers(const loom_terms *sum, loom_power *powers, bool denominators) {
+  size_t n = shared_powers(sum, powers);
+  return denominators ? add_denominators(sum, powers, n) : n;
 }
 
 static loom_expr divide_term(loom_ctx *ctx, loom_expr e, size_t n, const loom_power *powers) {
@@ -92,32 +109,25 @@ static loom_expr divide_term(loom_ctx *ctx, loom_expr e, size_t n, const loom_po
   return result;
 }
 
-/* Adds coef * e / powers. */
-static bool add_divided(loom_terms *rest, loom_num coef, loom_expr e, size_t n,
-                        const loom_power *powers) {
-  if (n > 0 && e != LOOM_NONE) e = divide_term(rest->ctx, e, n, powers);
-  return e != LOOM_NONE && !loom_num_is_none(coef) && loom_terms_add(rest, coef, e);
-}
-
 static loom_expr divide_sum(loom_ctx *ctx, const loom_terms *sum, loom_num inverse, size_t n,
                             const loom_power *powers) {
   loom_terms rest;
   loom_terms_begin(ctx, &rest);
-  loom_num constant = loom_num_mul(ctx, sum->constant, inverse);
-  bool good = loom_num_is_zero(constant) ||
-              add_divided(&rest, constant, loom_from_num(ctx, LOOM_NUM_ONE), n, powers);
-  for (size_t i = 0; good && i < sum->n; i++)
-    good =
-        add_divided(&rest, loom_num_mul(ctx, sum->at[i].coef, inverse), sum->at[i].id, n, powers);
+  rest.constant = loom_num_mul(ctx, sum->constant, inverse);
+  bool good = !loom_num_is_none(rest.constant);
+  for (size_t i = 0; good && i < sum->n; i++) {
+    loom_expr e = n == 0 ? sum->at[i].id : divide_term(ctx, sum->at[i].id, n, powers);
+    good = e != LOOM_NONE && loom_terms_add(&rest, loom_num_mul(ctx, sum->at[i].coef, inverse), e);
+  }
   loom_expr result = good && loom_terms_merge(&rest) ? loom_terms_build(&rest) : LOOM_NONE;
   loom_terms_end(&rest);
   return result;
 }
 
-/* Takes n powers and the number out of a sum. */
-static loom_expr take(loom_factors *common, const loom_terms *sum, size_t n,
-                      const loom_power *powers, loom_expr e, int64_t exponent) {
+static loom_expr take(loom_factors *common, const loom_terms *sum, loom_expr e, int64_t exponent) {
   loom_ctx *ctx = common->ctx;
+  loom_power powers[LOOM_MOST_COMMON];
+  size_t n = loom_common_powers(sum, powers, false);
   loom_num content = loom_content(ctx, sum->constant, sum->n, sum->at);
   if (loom_num_is_none(content)) return LOOM_NONE;
   if (n == 0 && loom_num_is_one(content)) return e;
@@ -130,18 +140,9 @@ static loom_expr take(loom_factors *common, const loom_terms *sum, size_t n,
 
 loom_expr loom_take_content(loom_factors *common, loom_expr e, int64_t exponent) {
   loom_terms sum;
-  loom_power powers[MOST_COMMON];
   loom_terms_begin(common->ctx, &sum);
   loom_expr rest = LOOM_NONE;
-  if (loom_terms_add(&sum, LOOM_NUM_ONE, e))
-    rest = take(common, &sum, common_powers(common->ctx, &sum, powers), powers, e, exponent);
+  if (loom_terms_add(&sum, LOOM_NUM_ONE, e)) rest = take(common, &sum, e, exponent);
   loom_terms_end(&sum);
   return rest;
-}
-
-loom_expr loom_take_quotient(loom_factors *common, const loom_terms *sum) {
-  loom_power powers[MOST_COMMON];
-  size_t n = common_powers(common->ctx, sum, powers);
-  n = denominators(common->ctx, sum, powers, n);
-  return n == 0 ? LOOM_NONE : take(common, sum, n, powers, LOOM_NONE, 1);
 }

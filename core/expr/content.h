@@ -18,9 +18,11 @@ bool loom_leads_negative(const loom_ctx *ctx, loom_expr e);
 ** `exponent` and coef ^ exponent is multiplied in; returns rest, e itself if there is nothing to
 ** take out, or LOOM_NONE with an error. */
 loom_expr loom_take_content(loom_factors *common, loom_expr e, int64_t exponent);
-/* A merged sum of one term or more as coef * (powers) * rest, the denominators of its terms among the
-** powers: for questions of sign.  Returns rest, or LOOM_NONE if there is nothing to take out. */
-loom_expr loom_take_quotient(loom_factors *common, const loom_terms *sum);
+
+enum { LOOM_MOST_COMMON = 16 };
+/* The powers that all terms of a merged sum share (exponents positive) and, if asked for, the
+** denominators of its terms (negative): up to LOOM_MOST_COMMON; returns how many. */
+size_t loom_common_powers(const loom_terms *sum, loom_power *powers, bool denominators);
 
 /* The signs a merged sum can have: by its interval, and after common powers and denominators. */
 uint8_t loom_sign_of_sum(const loom_terms *sum);

@@ -83,8 +83,10 @@ static bool class_of_powers(const loom_ctx *ctx, const product *p, loom_residue_
     if (p->powers[i].exponent == 0) continue;
     loom_facts f = loom_facts_of(ctx, p->powers[i].base);
     if (f.integer != LOOM_YES) return false;
-    for (int32_t k = 0; k < p->powers[i].exponent && k < MOST_STEPS; k++)
+    for (int32_t k = 0; k < p->powers[i].exponent && k < MOST_STEPS; k++) {
       result = loom_residue_mul(result, class_of(f));
+      if (result.modulus == 1) break;
+    }
     if (p->powers[i].exponent > MOST_STEPS)
       result = loom_residue_mul(result, (loom_residue_class){1, 0});
   }
@@ -98,6 +100,12 @@ static void scale_class(loom_facts *f, loom_num coef, loom_residue_class r) {
   if (loom_num_is_big(coef)) return;
   r = loom_residue_mul(r, (loom_residue_class){0, coef.num});
   int64_t d = coef.den;
+  if (d == 1) {
+    f->integer = LOOM_YES;
+    f->modulus = r.modulus;
+    f->remainder = r.remainder;
+    return;
+  }
   if (r.modulus % d == 0 && r.remainder % d == 0) {
     f->integer = LOOM_YES;
     f->modulus = r.modulus / d;

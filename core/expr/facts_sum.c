@@ -75,24 +75,34 @@ static void add_sign(state *s, uint8_t sign) {
   if (!(sign & LOOM_ZERO)) s->some_nonzero = true;
 }
 
+/* The common case of add_class: whole numbers only. */
+static void add_whole_class(state *s, int64_t p, loom_residue_class r) {
+  int64_t step;
+  if (__builtin_mul_overflow(p, r.modulus, &step) || step == INT64_MIN) step = p;
+  s->modulus = loom_gcd64(s->modulus, step);
+  s->remainder = s->modulus == 1 ? 0 : s->remainder + (loom_wide)p * r.remainder;
+  if (s->remainder > safe || s->remainder < -safe) s->ratios = false;
+}
+
 /* Adds p / q * (an integer of class r) to the residue. */
 static void add_class(state *s, int64_t p, int64_t q, loom_residue_class r) {
   if (!s->ratios) return;
+  if (q == 1 && s->den == 1 && p != INT64_MIN) {
+    add_whole_class(s, p, r);
+    return;
+  }
   int64_t g = loom_gcd64(q, s->den), up = q / g, den, modulus, scaled;
   bool overflow = __builtin_mul_overflow(s->den, up, &den);
   overflow = overflow || __builtin_mul_overflow(s->modulus, up, &modulus);
   overflow = overflow || __builtin_mul_overflow(p, den / q, &scaled) || scaled == INT64_MIN;
-  if (overflow) {
+  if (overflow || den > INT32_MAX) {
     s->ratios = false;
     return;
   }
-  int64_t step;
-  if (__builtin_mul_overflow(scaled, r.modulus, &step) || step == INT64_MIN) step = scaled;
-  s->modulus = loom_gcd64(modulus, step);
-  s->remainder = s->remainder * up + (loom_wide)scaled * r.remainder;
   s->den = den;
-  if (s->modulus > 0) s->remainder %= s->modulus;
-  if (s->remainder > safe || s->remainder < -safe || s->den > INT32_MAX) s->ratios = false;
+  s->modulus = modulus;
+  s->remainder *= up;
+  add_whole_class(s, scaled, r);
 }
 
 static bool has_denominator(const loom_cell *cell) {
@@ -155,14 +165,15 @@ static void start(loom_ctx *ctx, state *s, loom_num constant) {
 static void finish_class(const state *s, loom_facts *f) {
   if (!s->ratios) return;
   int64_t m = s->modulus, d = s->den;
-  loom_wide r = s->remainder;
-  if (m % d == 0 && r % d == 0) {
+  loom_wide r = m == 1 ? 0 : m > 1 ? s->remainder % m : s->remainder;
+  if (d == 1) f->integer = LOOM_YES;
+  if (r > INT64_MAX || r <= INT64_MIN) return;
+  int64_t remainder = (int64_t)r;
+  if (d == 1 || (m % d == 0 && remainder % d == 0)) {
     f->integer = LOOM_YES;
     f->modulus = m / d;
-    r /= d;
-    f->remainder = f->modulus ? (int64_t)(r % f->modulus) : (int64_t)r;
-    if (f->modulus == 0 && (r > INT64_MAX || r <= INT64_MIN)) f->modulus = 1;
-  } else if (r % loom_gcd64(m, d) != 0) {
+    f->remainder = remainder / d;
+  } else if (remainder % loom_gcd64(m, d) != 0) {
     f->integer = LOOM_NO;
   }
 }

@@ -6,12 +6,17 @@
 int64_t loom_gcd64(int64_t a, int64_t b) {
   if (a < 0) a = -a;
   if (b < 0) b = -b;
+  if (a == 0 || b == 1) return b;
+  if (b == 0 || a == 1) return a;
+  int shift = __builtin_ctzll((uint64_t)(a | b));
+  a >>= __builtin_ctzll((uint64_t)a);
   while (b) {
-    int64_t t = a % b;
-    a = b;
-    b = t;
+    b >>= __builtin_ctzll((uint64_t)b);
+    int64_t difference = a - b;
+    a = difference < 0 ? a : b;
+    b = difference < 0 ? -difference : difference;
   }
-  return a;
+  return a << shift;
 }
 
 int64_t loom_floor_div64(int64_t a, int64_t b) {
@@ -48,6 +53,8 @@ static int64_t clamp_hi(loom_wide a) {
 }
 
 loom_range loom_range_mul(loom_range a, loom_range b) {
+  if (a.lo >= 0 && b.lo >= 0)
+    return (loom_range){clamp_lo(end_mul(a.lo, b.lo)), clamp_hi(end_mul(a.hi, b.hi))};
   loom_wide ends[4] = {end_mul(a.lo, b.lo), end_mul(a.lo, b.hi), end_mul(a.hi, b.lo),
                        end_mul(a.hi, b.hi)};
   loom_wide lo = ends[0], hi = ends[0];
@@ -69,7 +76,11 @@ loom_range loom_range_pow(loom_range a, uint32_t exponent) {
     base = (loom_range){0, a.lo == LOOM_MINUS_INF || a.hi == LOOM_PLUS_INF
                                ? LOOM_PLUS_INF
                                : (-a.lo > a.hi ? -a.lo : a.hi)};
-  for (uint32_t i = 0; i < exponent; i++) result = loom_range_mul(result, base);
+  for (uint32_t i = 0; i < exponent; i++) {
+    loom_range next = loom_range_mul(result, base);
+    if (next.lo == result.lo && next.hi == result.hi) break;
+    result = next;
+  }
   return result;
 }
 
@@ -121,6 +132,7 @@ loom_range loom_range_floor_div(loom_range a, loom_range b, uint8_t sign_of_b) {
 /* ---- residues ------------------------------------------------------------------------------- */
 
 loom_residue_class loom_residue_mul(loom_residue_class a, loom_residue_class b) {
+  if (a.modulus == 1 && b.modulus == 1) return a;
   int64_t mm, ma, mb, rr;
   if (__builtin_mul_overflow(a.modulus, b.modulus, &mm) ||
       __builtin_mul_overflow(a.modulus, b.remainder, &ma) ||
@@ -205,7 +217,10 @@ static void fit_residue(loom_facts *f) {
     f->remainder = 0;
   }
   if (f->modulus > UINT32_MAX) f->modulus = loom_gcd64(f->modulus, (int64_t)1 << 31);
-  if (f->modulus > 0) f->remainder = loom_mod64(f->remainder, f->modulus);
+  if (f->modulus > 1)
+    f->remainder = loom_mod64(f->remainder, f->modulus);
+  else if (f->modulus == 1)
+    f->remainder = 0;
 }
 
 loom_facts loom_facts_settle(loom_facts f) {

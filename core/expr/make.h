@@ -20,7 +20,8 @@ typedef struct loom_draft {
 } loom_draft;
 
 /* The node of this content; LOOM_NONE with an error when memory runs out. */
-loom_expr loom_make(loom_ctx *ctx, loom_draft *draft);
+loom_expr loom_make_num(loom_ctx *ctx, loom_num value);
+loom_expr loom_make_symbol(loom_ctx *ctx, const loom_symbol_data *symbol);
 /* n arguments of LOOM_MIN ... LOOM_SELECT, in order (min and max: ascending ids). */
 loom_expr loom_make_args(loom_ctx *ctx, loom_kind kind, size_t n, const loom_expr *args);
 /* Ascending distinct ids, no zero coefficient. */
@@ -28,14 +29,12 @@ loom_expr loom_make_sum(loom_ctx *ctx, loom_num constant, size_t n, const loom_t
 /* Ascending distinct bases, no zero exponent; one power (exponent not 1) or more. */
 loom_expr loom_make_product(loom_ctx *ctx, size_t n, const loom_power *powers);
 
+/* Enters content that is not in the table yet. */
+loom_expr loom_table_insert(loom_ctx *ctx, const loom_draft *draft);
+
 /* Facts of a draft from the facts of its children. */
 loom_facts loom_facts_draft(loom_ctx *ctx, const loom_draft *draft);
 
-/* The hash of a draft, of its kind and children alone: the same in every context. */
-uint32_t loom_hash_draft(const loom_ctx *ctx, const loom_draft *draft);
-
-/* Whether a live node has the content of a draft with the same hash. */
-bool loom_cell_matches(const loom_cell *cell, const loom_draft *draft);
 /* Puts content into a fresh cell; false with an error. */
 bool loom_cell_fill(loom_ctx *ctx, loom_cell *cell, const loom_draft *draft);
 /* Gives the payload of a cell back. */
@@ -54,8 +53,16 @@ static inline loom_cell *loom_cell_at(loom_ctx *ctx, loom_expr e) {
   return &ctx->pages[e >> LOOM_PAGE_BITS][e & (LOOM_PAGE_SIZE - 1)];
 }
 
-static inline loom_draft loom_draft_of_args(loom_kind kind, size_t n, const loom_expr *args) {
-  return (loom_draft){.kind = kind, .count = (uint32_t)n, .args = args};
+/* Up to two arguments lie in the cell itself. */
+static inline bool loom_args_inline(loom_kind kind, uint32_t count) {
+  return kind > LOOM_ADD && kind != LOOM_MIN && kind != LOOM_MAX && count <= 2;
+}
+static inline const loom_expr *loom_cell_args(const loom_cell *cell) {
+  return loom_args_inline((loom_kind)cell->kind, cell->count) ? cell->u.arg : cell->u.args;
+}
+/* The ids of the terms of a sum. */
+static inline const loom_expr *loom_cell_ids(const loom_cell *cell) {
+  return (const loom_expr *)(const void *)&cell->u.add->coef[cell->count];
 }
 
 /* True if every one of n handles is usable: LOOM_NONE is quietly not, a stale one records an error.

@@ -1,35 +1,99 @@
 /* SPDX-License-Identifier: MIT */
-/* The signs a sum can have, looked at harder than its interval alone tells. */
+/* The signs a sum can have, looked at harder than its interval alone tells: what all terms share and
+** what stands below them is taken out first.  Nothing is built for the question. */
 #include "expr/content.h"
 #include "expr/facts.h"
 
-static uint8_t sign_of_product(loom_ctx *ctx, const loom_factors *product) {
-  uint8_t sign = loom_num_sign(ctx, product->coef) < 0 ? LOOM_NEG : LOOM_POS;
-  for (size_t i = 0; i < product->n; i++) {
-    uint8_t base = loom_facts_of(ctx, product->at[i].base).sign;
-    sign = loom_sign_mul(sign, loom_sign_pow(base, (int32_t)product->at[i].exponent));
-  }
+enum { MOST_POWERS = 32 };
+
+static uint8_t sign_of_powers(const loom_ctx *ctx, size_t n, const loom_power *powers) {
+  uint8_t sign = LOOM_POS;
+  for (size_t i = 0; i < n; i++)
+    sign = loom_sign_mul(
+        sign, loom_sign_pow(loom_facts_of(ctx, powers[i].base).sign, powers[i].exponent));
   return sign;
 }
 
-/* The sign of a sum once the powers that all its terms share, and its denominators, are taken out. */
-static uint8_t sign_by_quotient(loom_ctx *ctx, const loom_terms *sum) {
-  loom_factors common;
-  loom_factors_begin(ctx, &common);
-  loom_expr rest = loom_take_quotient(&common, sum);
+/* The powers of e over n others, from LOOM_NONE for 1; returns how many, or more than MOST_POWERS. */
+static size_t divide_powers(const loom_ctx *ctx, loom_expr e, size_t n, const loom_power *others,
+                            loom_power *out) {
+  size_t count = 0, m = e == LOOM_NONE ? 0 : loom_mul_count(ctx, e);
+  if (m + n > MOST_POWERS) return MOST_POWERS + 1;
+  for (size_t i = 0; i < m; i++) out[count++] = loom_mul_power(ctx, e, i);
+  for (size_t i = 0; i < n; i++) {
+    size_t k = 0;
+    while (k < m && out[k].base != others[i].base) k++;
+    if (k == m) {
+      k = count++;
+      out[k] = (loom_power){others[i].base, 0};
+    }
+    out[k].exponent -= others[i].exponent;
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++)
+    if (out[i].exponent != 0) out[kept++] = out[i];
+  return kept;
+}
+
+/* An interval and the signs of its parts, while values are added. */
+typedef struct total {
+  int64_t lo, hi;
+  uint8_t signs;
+  bool nonzero;
+} total;
+
+static void add_facts(total *t, loom_facts f) {
+  if (t->lo == LOOM_MINUS_INF || f.lo == LOOM_MINUS_INF ||
+      __builtin_add_overflow(t->lo, f.lo, &t->lo))
+    t->lo = LOOM_MINUS_INF;
+  if (t->hi == LOOM_PLUS_INF || f.hi == LOOM_PLUS_INF ||
+      __builtin_add_overflow(t->hi, f.hi, &t->hi))
+    t->hi = LOOM_PLUS_INF;
+  t->signs |= f.sign;
+  t->nonzero = t->nonzero || !(f.sign & LOOM_ZERO);
+}
+
+static uint8_t sign_of_total(const total *t) {
   uint8_t sign = LOOM_ANY_SIGN;
-  if (rest != LOOM_NONE)
-    sign = loom_sign_mul(sign_of_product(ctx, &common), loom_facts_of(ctx, rest).sign);
-  loom_factors_end(&common);
+  bool one_sided = !(t->signs & LOOM_NEG) || !(t->signs & LOOM_POS);
+  if (t->lo >= 0 || !(t->signs & LOOM_NEG)) sign &= (uint8_t)~LOOM_NEG;
+  if (t->hi <= 0 || !(t->signs & LOOM_POS)) sign &= (uint8_t)~LOOM_POS;
+  if (t->lo > 0 || t->hi < 0 || (one_sided && t->nonzero)) sign &= (uint8_t)~LOOM_ZERO;
   return sign;
+}
+
+/* The sign of (sum / coef) / powers, coef > 0 the content. */
+static uint8_t sign_of_rest(const loom_terms *sum, loom_num content, size_t n,
+                            const loom_power *powers) {
+  loom_ctx *ctx = sum->ctx;
+  total t = {0};
+  bool constant = !loom_num_is_zero(sum->constant);
+  for (size_t i = constant ? 0 : 1; i <= sum->n; i++) {
+    loom_num coef = i == 0 ? sum->constant : sum->at[i - 1].coef;
+    loom_power rest[MOST_POWERS];
+    size_t m = divide_powers(ctx, i == 0 ? LOOM_NONE : sum->at[i - 1].id, n, powers, rest);
+    coef = loom_num_div(ctx, coef, content);
+    if (m > MOST_POWERS || loom_num_is_none(coef)) return LOOM_ANY_SIGN;
+    add_facts(&t, loom_facts_product(ctx, coef, m, rest));
+  }
+  return sign_of_total(&t);
+}
+
+static uint8_t sign_by_quotient(const loom_terms *sum) {
+  loom_ctx *ctx = sum->ctx;
+  loom_power powers[LOOM_MOST_COMMON];
+  size_t n = loom_common_powers(sum, powers, true);
+  if (n == 0) return LOOM_ANY_SIGN;
+  loom_num content = loom_content(ctx, sum->constant, sum->n, sum->at);
+  if (loom_num_sign(ctx, content) < 0) content = loom_num_neg(ctx, content);
+  if (loom_num_is_none(content)) return LOOM_ANY_SIGN;
+  return loom_sign_mul(sign_of_powers(ctx, n, powers), sign_of_rest(sum, content, n, powers));
 }
 
 uint8_t loom_sign_of_sum(const loom_terms *sum) {
-  loom_ctx *ctx = sum->ctx;
-  uint8_t sign = loom_facts_sum(ctx, sum->constant, sum->n, sum->at).sign;
+  uint8_t sign = loom_facts_sum(sum->ctx, sum->constant, sum->n, sum->at).sign;
   bool undecided = (sign & LOOM_NEG) && (sign & LOOM_POS);
-  bool factors = sum->n > (loom_num_is_zero(sum->constant) ? 1 : 0);
-  return undecided && factors ? sign & sign_by_quotient(ctx, sum) : sign;
+  return undecided ? sign & sign_by_quotient(sum) : sign;
 }
 
 loom_facts loom_facts_difference(loom_ctx *ctx, loom_expr a, loom_expr b) {

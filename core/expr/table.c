@@ -171,7 +171,7 @@ void loom_table_remove(loom_ctx *ctx, loom_expr e, bool rehash_follows) {
   ctx->n_live--;
 }
 
-/* ---- making --------------------------------------------------------------------------------- */
+/* ---- entering --------------------------------------------------------------------------------- */
 
 static void store_facts(loom_cell *cell, loom_facts f) {
   cell->known = (uint8_t)(f.sign | f.integer << 3);
@@ -182,7 +182,7 @@ static void store_facts(loom_cell *cell, loom_facts f) {
   cell->v.range.hi = f.hi;
 }
 
-static loom_expr insert(loom_ctx *ctx, const loom_draft *draft) {
+loom_expr loom_table_insert(loom_ctx *ctx, const loom_draft *draft) {
   if (ctx->n_live >= ctx->n_slots / 4 * 3 && !grow_slots(ctx)) return LOOM_NONE;
   bool logged = ctx->scratch_marks.n > 0;
   if (logged && !loom_vec_reserve(ctx, &ctx->scratch_log, 1)) return LOOM_NONE;
@@ -203,24 +203,6 @@ static loom_expr insert(loom_ctx *ctx, const loom_draft *draft) {
   put_slot(ctx, draft->hash, e);
   ctx->n_live++;
   if (logged) ctx->scratch_log.at[ctx->scratch_log.n++] = e;
-  return e;
-}
-
-static loom_expr find(const loom_ctx *ctx, const loom_draft *draft) {
-  uint32_t mask = ctx->n_slots - 1;
-  for (uint32_t at = draft->hash & mask;; at = (at + 1) & mask) {
-    loom_slot slot = ctx->slots[at];
-    if (slot.id == LOOM_NONE) return LOOM_NONE;
-    if (slot.hash == draft->hash && loom_cell_matches(loom_cell_of(ctx, slot.id), draft))
-      return slot.id;
-  }
-}
-
-loom_expr loom_make(loom_ctx *ctx, loom_draft *draft) {
-  draft->hash = loom_hash_draft(ctx, draft);
-  loom_expr e = find(ctx, draft);
-  if (e == LOOM_NONE) e = insert(ctx, draft);
-  if (ctx->collecting && e != LOOM_NONE) loom_gc_mark(ctx, e);
   return e;
 }
 
