@@ -122,8 +122,12 @@ loom_expr loom_div(loom_ctx *ctx, loom_expr a, loom_expr b) {
 
 loom_expr loom_pow(loom_ctx *ctx, loom_expr a, int64_t exponent) {
   if (!loom_usable1(ctx, a)) return LOOM_NONE;
-  if (exponent == 0) return loom_finish(ctx, loom_from_num(ctx, LOOM_NUM_ONE));
-  return loom_finish(ctx, times_power(ctx, loom_from_num(ctx, LOOM_NUM_ONE), a, exponent));
+  loom_factors product;
+  loom_factors_begin(ctx, &product);
+  loom_expr result = LOOM_NONE;
+  if (loom_factors_add(&product, a, exponent)) result = canonicalise(&product);
+  loom_factors_end(&product);
+  return loom_finish(ctx, result);
 }
 
 loom_expr loom_product(loom_ctx *ctx, size_t n, const loom_expr *factors) {

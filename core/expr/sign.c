@@ -62,21 +62,45 @@ static uint8_t sign_of_total(const total *t) {
   return sign;
 }
 
-/* The sign of (sum / coef) / powers, coef > 0 the content. */
-static uint8_t sign_of_rest(const loom_terms *sum, loom_num content, size_t n,
-                            const loom_power *powers) {
+/* Adds coef * powers to the flat terms where it is a number or a term, to the total otherwise. */
+static bool add_product(loom_terms *flat, total *t, loom_num coef, size_t n,
+                        const loom_power *powers) {
+  if (n == 0) flat->constant = loom_num_add(flat->ctx, flat->constant, coef);
+  if (n == 0) return !loom_num_is_none(flat->constant);
+  if (n == 1 && powers->exponent == 1) return loom_terms_add(flat, coef, powers->base);
+  add_facts(t, loom_facts_product(flat->ctx, coef, n, powers));
+  return true;
+}
+
+/* Divides the sum by its content > 0 and n powers, term by term. */
+static bool divide_terms(const loom_terms *sum, loom_num content, size_t n,
+                         const loom_power *powers, loom_terms *flat, total *t) {
   loom_ctx *ctx = sum->ctx;
-  total t = {0};
-  bool constant = !loom_num_is_zero(sum->constant);
-  for (size_t i = constant ? 0 : 1; i <= sum->n; i++) {
+  for (size_t i = loom_num_is_zero(sum->constant) ? 1 : 0; i <= sum->n; i++) {
     loom_num coef = i == 0 ? sum->constant : sum->at[i - 1].coef;
     loom_power rest[MOST_POWERS];
     size_t m = divide_powers(ctx, i == 0 ? LOOM_NONE : sum->at[i - 1].id, n, powers, rest);
     coef = loom_num_div(ctx, coef, content);
-    if (m > MOST_POWERS || loom_num_is_none(coef)) return LOOM_ANY_SIGN;
-    add_facts(&t, loom_facts_product(ctx, coef, m, rest));
+    if (m > MOST_POWERS || loom_num_is_none(coef) || !add_product(flat, t, coef, m, rest))
+      return false;
   }
-  return sign_of_total(&t);
+  return loom_terms_merge(flat);
+}
+
+static uint8_t sign_of_rest(const loom_terms *sum, loom_num content, size_t n,
+                            const loom_power *powers) {
+  loom_ctx *ctx = sum->ctx;
+  total t = {0};
+  loom_terms flat;
+  loom_terms_begin(ctx, &flat);
+  uint8_t sign = LOOM_ANY_SIGN;
+  if (divide_terms(sum, content, n, powers, &flat, &t)) {
+    if (flat.n > 0 || !loom_num_is_zero(flat.constant))
+      add_facts(&t, loom_facts_sum(ctx, flat.constant, flat.n, flat.at));
+    sign = sign_of_total(&t);
+  }
+  loom_terms_end(&flat);
+  return sign;
 }
 
 static uint8_t sign_by_quotient(const loom_terms *sum) {

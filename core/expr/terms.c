@@ -47,6 +47,7 @@ static bool add_constant(loom_terms *sum, loom_num value) {
 
 bool loom_terms_add(loom_terms *sum, loom_num coef, loom_expr e) {
   loom_ctx *ctx = sum->ctx;
+  if (e == LOOM_NONE) return false;
   const loom_cell *cell = loom_cell_of(ctx, e);
   if (cell->kind == LOOM_NUM) return add_constant(sum, loom_num_mul(ctx, coef, cell->v.num));
   if (cell->kind != LOOM_ADD) return loom_terms_push(sum, coef, e);
@@ -175,6 +176,7 @@ static bool too_high(loom_ctx *ctx) {
 
 bool loom_factors_add(loom_factors *product, loom_expr e, int64_t exponent) {
   loom_ctx *ctx = product->ctx;
+  if (e == LOOM_NONE) return false;
   const loom_cell *cell = loom_cell_of(ctx, e);
   if (exponent == 0) return true;
   if (cell->kind == LOOM_NUM) return add_number(product, cell->v.num, exponent);

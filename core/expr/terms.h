@@ -18,7 +18,7 @@ typedef struct loom_terms {
 
 void loom_terms_begin(loom_ctx *ctx, loom_terms *sum);
 void loom_terms_end(loom_terms *sum);
-/* Adds coef * e, e of any kind (sums are taken apart).  False with an error. */
+/* Adds coef * e, e of any kind (sums are taken apart).  False with an error, and for LOOM_NONE. */
 bool loom_terms_add(loom_terms *sum, loom_num coef, loom_expr e);
 /* Adds coef * id, id neither a number nor a sum. */
 bool loom_terms_push(loom_terms *sum, loom_num coef, loom_expr id);
@@ -42,7 +42,8 @@ typedef struct loom_factors {
 
 void loom_factors_begin(loom_ctx *ctx, loom_factors *product);
 void loom_factors_end(loom_factors *product);
-/* Multiplies by e ^ exponent, e of any kind (products and multiples are taken apart). */
+/* Multiplies by e ^ exponent, e of any kind (products and multiples are taken apart).  False with an
+** error, and for LOOM_NONE. */
 bool loom_factors_add(loom_factors *product, loom_expr e, int64_t exponent);
 bool loom_factors_push(loom_factors *product, loom_factor factor);
 bool loom_factors_merge(loom_factors *product);
