@@ -346,8 +346,15 @@ typedef enum loom_latency_rule {
 
 LOOM_API LOOM_GIVE loom_arch *loom_arch_new(loom_ctx *ctx);
 LOOM_API void loom_arch_free(loom_arch *a);
-/* The next component, outermost first. */
+/* The next component of list 0, outermost first. */
 LOOM_API int loom_arch_component(loom_arch *a, loom_class class_, const char *name);
+/* A machine with several kinds of units is a tree: a fork ends a list, its branches are lists that go
+** on below the list's last component.  Every einsum runs on the way from list 0 to one compute unit:
+** it holds tensors and spreads loops there alone, and what is below or above a component follows
+** the tree. */
+LOOM_API int loom_arch_component_in(loom_arch *a, int list, loom_class class_, const char *name);
+LOOM_API int loom_arch_fork(loom_arch *a, int list);
+LOOM_API int loom_arch_branch(loom_arch *a, int fork); /* returns a list */
 LOOM_API loom_status loom_arch_number(loom_arch *a, int component, loom_component_number which,
                                       loom_expr value);
 LOOM_API loom_status loom_arch_skip_initial_output_write(loom_arch *a, int component, bool skip);

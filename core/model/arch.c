@@ -84,7 +84,9 @@ loom_arch *loom_arch_new(loom_ctx *ctx) {
   *a = (loom_arch){.ctx = ctx};
   loom_arena_init(&a->arena, ctx);
   loom_owner_add(ctx, &a->owner, mark);
-  return a;
+  if (loom_vec_push(ctx, &a->lists, (loom_arch_list){.last = -1})) return a;
+  loom_arch_free(a);
+  return NULL;
 }
 
 void loom_arch_free(loom_arch *a) {
@@ -100,6 +102,8 @@ void loom_arch_free(loom_arch *a) {
     loom_vec_free(a->ctx, &c->directions);
   }
   loom_vec_free(a->ctx, &a->components);
+  loom_vec_free(a->ctx, &a->lists);
+  loom_vec_free(a->ctx, &a->forks);
   loom_arena_free(&a->arena);
   loom_owner_remove(&a->owner);
   loom_realloc(a->ctx, a, sizeof *a, 0);
@@ -135,7 +139,41 @@ static loom_status check_given(loom_arch *a, const char *component, const char *
                         what);
 }
 
+/* A list that is not closed by a fork. */
+static loom_arch_list *open_list(loom_arch *a, int list) {
+  if (list < 0 || (size_t)list >= a->lists.n) {
+    loom_error_set(a->ctx, LOOM_ERR_ARGUMENT, "the architecture has no list number %d", list);
+  } else if (a->lists.at[list].forked) {
+    loom_error_set(a->ctx, LOOM_ERR_BAD_ARCH, "nothing may follow a fork in its list");
+  } else {
+    return &a->lists.at[list];
+  }
+  return NULL;
+}
+
+int loom_arch_fork(loom_arch *a, int list) {
+  loom_arch_list *l = open_list(a, list);
+  if (!l || !loom_vec_push(a->ctx, &a->forks, list)) return -1;
+  l->forked = true;
+  return (int)a->forks.n - 1;
+}
+
+int loom_arch_branch(loom_arch *a, int fork) {
+  if (fork < 0 || (size_t)fork >= a->forks.n) {
+    loom_error_set(a->ctx, LOOM_ERR_ARGUMENT, "the architecture has no fork number %d", fork);
+    return -1;
+  }
+  loom_arch_list branch = {.last = a->lists.at[a->forks.at[fork]].last};
+  return loom_vec_push(a->ctx, &a->lists, branch) ? (int)a->lists.n - 1 : -1;
+}
+
 int loom_arch_component(loom_arch *a, loom_class class_, const char *name) {
+  return loom_arch_component_in(a, 0, class_, name);
+}
+
+int loom_arch_component_in(loom_arch *a, int list, loom_class class_, const char *name) {
+  loom_arch_list *l = open_list(a, list);
+  if (!l) return -1;
   if (class_ < LOOM_MEMORY || class_ > LOOM_CONTAINER) {
     loom_error_set(a->ctx, LOOM_ERR_ARGUMENT, "component '%s': unknown class %d", name,
                    (int)class_);
@@ -145,13 +183,12 @@ int loom_arch_component(loom_arch *a, loom_class class_, const char *name) {
     loom_error_set(a->ctx, LOOM_ERR_BAD_ARCH, "component '%s' is given twice", name);
     return -1;
   }
-  loom_component c = {
-      .class_ = class_, .parent = (int)a->components.n - 1, .skip_initial_output_write = true};
+  loom_component c = {.class_ = class_, .parent = l->last, .skip_initial_output_write = true};
   c.number[LOOM_LEAK_POWER] = c.number[LOOM_AREA] = loom_int(a->ctx, 0);
   c.number[LOOM_ACTIONS_SCALE] = c.number[LOOM_N_PARALLEL_INSTANCES] = loom_int(a->ctx, 1);
   c.name = loom_arena_string(&a->arena, name);
   if (!c.name || !loom_vec_push(a->ctx, &a->components, c)) return -1;
-  return (int)a->components.n - 1;
+  return l->last = (int)a->components.n - 1;
 }
 
 loom_status loom_arch_number(loom_arch *a, int component, loom_component_number which,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Components as data, outermost first, with their per-tensor settings.
+/* Components as data, outer before inner, with their per-tensor settings.
 ** Invariant: names of components, of a component's dimensions and of its actions are distinct, and
 ** every expression stored is above 0 as far as is known (energies and powers: not below). */
 #ifndef EINLOOM_ARCH_H
@@ -43,10 +43,18 @@ typedef struct loom_component {
   loom_settings bits, values_per_action, directions;
 } loom_component;
 
+/* A branch, or (list 0) the trunk. */
+typedef struct loom_arch_list {
+  int last;    /* its last component, or the last one above it, or -1 */
+  bool forked; /* nothing may follow */
+} loom_arch_list;
+
 struct loom_arch {
   loom_owner owner;
   loom_ctx *ctx;
   loom_arena arena;
+  LOOM_VEC(loom_arch_list) lists;
+  LOOM_VEC(int) forks; /* by fork: the list it ends */
   LOOM_VEC(loom_component) components;
 };
 

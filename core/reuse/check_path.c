@@ -86,7 +86,7 @@ static loom_status check_holders(const loom_analysis *an, int access) {
       if (an->path[k].access == access && an->path[k].component == node->component)
         return loom_fail(an, LOOM_ERR_DUPLICATE_STORAGE, node->source,
                          "tensor '%s' is held twice in '%s'", tensor->name, node->node.component);
-    if (above && above->component > node->component)
+    if (above && !loom_arch_at_or_above(an->a, above->component, node->component))
       return loom_fail(an, LOOM_ERR_STORAGE_ORDER, node->source,
                        "tensor '%s' is held in '%s' above '%s', which is outside it", tensor->name,
                        above->node.component, node->node.component);
@@ -109,14 +109,16 @@ static loom_status check_einsum(const loom_analysis *an) {
   return LOOM_OK;
 }
 
-/* A unit below the compute unit has nothing to do. */
-static loom_status check_spatial(const loom_analysis *an) {
+/* A component that is not on the way to the compute unit has nothing to do. */
+static loom_status check_components(const loom_analysis *an) {
   for (size_t i = 0; i < an->n_path; i++) {
     const loom_path_node *node = &an->path[i];
-    if (node->component > an->compute)
+    if (!loom_arch_at_or_above(an->a, node->component, an->compute))
       return loom_fail(an, LOOM_ERR_BAD_MAPPING, node->source,
-                       "component '%s' stands below the compute unit '%s' in the architecture",
-                       node->node.component, an->a->components.at[an->compute].name);
+                       "einsum '%s': component '%s' does not stand above the compute unit '%s' in "
+                       "the architecture",
+                       an->einsum->name, node->node.component,
+                       an->a->components.at[an->compute].name);
   }
   return LOOM_OK;
 }
@@ -127,7 +129,8 @@ loom_status loom_check_path(loom_analysis *an) {
     status = check_loop(an, &an->loops[i]);
   for (size_t v = 0; v < an->w->variables.n && status == LOOM_OK; v++)
     status = check_covered(an, (int)v);
+  if (status == LOOM_OK) status = check_components(an);
   for (size_t i = 0; i < an->einsum->accesses.n && status == LOOM_OK; i++)
     status = check_holders(an, (int)i);
-  return status == LOOM_OK ? check_spatial(an) : status;
+  return status;
 }

@@ -14,7 +14,8 @@ static void push(loom_analysis *an, int at) {
 /* Spatial loops on components at or above `component`, in path order. */
 static void push_spatial(loom_analysis *an, placing *p, int component) {
   for (size_t i = 0; i < an->n_loops; i++) {
-    if (!an->loops[i].spatial || p->placed[i] || an->path[an->loops[i].at].component > component)
+    if (!an->loops[i].spatial || p->placed[i] ||
+        !loom_arch_at_or_above(an->a, an->path[an->loops[i].at].component, component))
       continue;
     p->placed[i] = true;
     push(an, an->loops[i].at);

@@ -4,7 +4,8 @@
 ** workload      sizes, then einsums:  "m=8 k=4 n=6 MM:A[m,k],B[k,n]>Z[m,n]"; an index is a sum of
 **               c*v, v and c; "CP=:" makes a copy einsum; every tensor has 8 bits per value
 ** architecture  outermost first: "Main Buf !Link #PE(X=4,Y=2) Reg +MAC" (memory, toll, container,
-**               compute unit); every dimension may share every tensor; 1 bit per action
+**               compute unit); every dimension may share every tensor; 1 bit per action;
+**               "Main { Buf +MAC | +ALU }" is a fork
 ** mapping       "Main[A,B,Z] m:2 Buf[A,B,Z] m:1@PE.X k:1 n:1 +MM@MAC": holders (persistent: "Buf*",
 **               may not be lowered: "Buf-", toll: "!Link[A]", custom: "kind~Buf[A]"), loops with a
 **               tile shape (symbol: any other name, open: "?", first tile: "p:4^6"), compute
@@ -127,18 +128,29 @@ static inline void read_dimensions(text_reader *r, loom_arch *a, int component) 
   }
 }
 
+static inline void read_components(text_reader *r, loom_arch *a, int list) {
+  for (skip_blanks(r); *r->at && *r->at != '|' && *r->at != '}'; skip_blanks(r)) {
+    char word[32];
+    if (accept(r, '{')) {
+      int fork = loom_arch_fork(a, list);
+      do read_components(r, a, loom_arch_branch(a, fork));
+      while (accept(r, '|'));
+      accept(r, '}');
+      continue;
+    }
+    loom_class class_ = accept(r, '!')   ? LOOM_TOLL
+                        : accept(r, '#') ? LOOM_CONTAINER
+                        : accept(r, '+') ? LOOM_COMPUTE
+                                         : LOOM_MEMORY;
+    int c = loom_arch_component_in(a, list, class_, read_word(r, word));
+    read_dimensions(r, a, c);
+  }
+}
+
 static inline loom_arch *arch_of(loom_ctx *ctx, const char *text) {
   text_reader r = {ctx, text};
   loom_arch *a = loom_arch_new(ctx);
-  for (skip_blanks(&r); *r.at; skip_blanks(&r)) {
-    char word[32];
-    loom_class class_ = accept(&r, '!')   ? LOOM_TOLL
-                        : accept(&r, '#') ? LOOM_CONTAINER
-                        : accept(&r, '+') ? LOOM_COMPUTE
-                                          : LOOM_MEMORY;
-    int c = loom_arch_component(a, class_, read_word(&r, word));
-    read_dimensions(&r, a, c);
-  }
+  read_components(&r, a, 0);
   return a;
 }
 
