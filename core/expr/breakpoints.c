@@ -371,6 +371,7 @@ static int64_t middle(range r) {
 static ptrdiff_t search(finder *f, int64_t lo, int64_t hi, int64_t *out, size_t capacity) {
   LOOM_VEC(range) ranges = {0};
   ptrdiff_t found = 0;
+  bool clean = loom_error_status(f->ctx) == LOOM_OK;
   bool good = lo >= hi || loom_vec_push(f->ctx, &ranges, ((range){lo, hi}));
   while (good && ranges.n) {
     range r = ranges.at[--ranges.n];
@@ -390,6 +391,7 @@ static ptrdiff_t search(finder *f, int64_t lo, int64_t hi, int64_t *out, size_t 
     loom_error_set(f->ctx, LOOM_ERR_LIMIT, "too many pieces or points between %lld and %lld",
                    (long long)lo, (long long)hi);
   loom_vec_free(f->ctx, &ranges);
+  if (clean && loom_error_status(f->ctx) != LOOM_OK) good = false;
   return good && !loom_base_failed(f->ctx) ? found : -1;
 }
 

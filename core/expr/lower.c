@@ -32,8 +32,9 @@ typedef struct lowerer {
   loom_ctx *ctx;
   loom_ir *ir;
   loom_walk walk;
-  uint32_t one; /* the constant 1 */
-  LOOM_VEC(uint32_t) order;
+  uint32_t one;                /* the constant 1 */
+  LOOM_VEC(uint32_t) order;    /* of the powers of a product */
+  LOOM_VEC(uint32_t) children; /* order of those of a sum or call */
   LOOM_VEC(uint32_t) args;
   LOOM_VEC(uint32_t) sum_args;
   LOOM_VEC(loom_num) sum_nums; /* constant first */
@@ -135,19 +136,17 @@ static bool split_sum(lowerer *low, loom_expr e) {
   size_t n = loom_add_count(low->ctx, e);
   loom_num constant = loom_add_constant(low->ctx, e);
   low->fractions.n = 0;
-  LOOM_VEC(uint32_t) order = {0};
-  bool good =
-      loom_vec_reserve(low->ctx, &low->fractions, n + 1) && loom_vec_reserve(low->ctx, &order, n);
-  if (good) loom_child_order(low->ctx, e, order.at);
+  bool good = loom_vec_reserve(low->ctx, &low->fractions, n + 1) &&
+              loom_vec_reserve(low->ctx, &low->children, n);
+  if (good) loom_child_order(low->ctx, e, low->children.at);
   if (good && !loom_num_is_zero(constant))
     low->fractions.at[low->fractions.n++] =
         (fraction){constant, low->one, LOOM_IR_NONE, 0, LOOM_NONE};
   for (uint32_t i = 0; good && i < n; i++) {
-    loom_term term = loom_add_term(low->ctx, e, order.at[i]);
+    loom_term term = loom_add_term(low->ctx, e, low->children.at[i]);
     good = split_term(low, term.coef, term.id, i + 1, &low->fractions.at[low->fractions.n]);
     low->fractions.n += good;
   }
-  loom_vec_free(low->ctx, &order);
   if (good) qsort(low->fractions.at, low->fractions.n, sizeof(fraction), by_denominator);
   return good;
 }
@@ -381,18 +380,17 @@ static uint32_t lower_mod(lowerer *low, loom_expr a, loom_expr b) {
 
 static uint32_t lower_children(lowerer *low, loom_ir_op op, loom_expr e) {
   size_t n = loom_child_count(low->ctx, e);
-  LOOM_VEC(uint32_t) order = {0};
   low->sum_args.n = 0;
-  bool good =
-      loom_vec_reserve(low->ctx, &order, n) && loom_vec_reserve(low->ctx, &low->sum_args, n);
-  if (good) loom_child_order(low->ctx, e, order.at);
-  for (size_t i = 0; good && i < n; i++) {
-    uint32_t v = value_of(low, loom_child(low->ctx, e, order.at[i]));
+  if (!loom_vec_reserve(low->ctx, &low->children, n) ||
+      !loom_vec_reserve(low->ctx, &low->sum_args, n))
+    return LOOM_IR_NONE;
+  loom_child_order(low->ctx, e, low->children.at);
+  for (size_t i = 0; i < n; i++) {
+    uint32_t v = value_of(low, loom_child(low->ctx, e, low->children.at[i]));
+    if (v == LOOM_IR_NONE) return v;
     low->sum_args.at[low->sum_args.n++] = v;
-    good = v != LOOM_IR_NONE;
   }
-  loom_vec_free(low->ctx, &order);
-  return good ? loom_ir_make(low->ir, op, n, low->sum_args.at) : LOOM_IR_NONE;
+  return loom_ir_make(low->ir, op, n, low->sum_args.at);
 }
 
 static uint32_t lower_node(lowerer *low, loom_expr f) {
@@ -457,6 +455,7 @@ bool loom_ir_lower(loom_ir *ir, size_t n_outputs, const loom_expr *outputs, size
   good = good && lower_all(&low, n_outputs, outputs, values);
   if (!loom_walk_end(&low.walk)) good = false;
   loom_vec_free(ir->ctx, &low.order);
+  loom_vec_free(ir->ctx, &low.children);
   loom_vec_free(ir->ctx, &low.args);
   loom_vec_free(ir->ctx, &low.sum_args);
   loom_vec_free(ir->ctx, &low.sum_nums);

@@ -179,6 +179,11 @@ static bool finish_operand(parser *p, const operator_entry *run) {
 static bool reduce_power(parser *p, const operator_entry *op) {
   int64_t exponent;
   const loom_expr *v = &p->values.at[op->base];
+  if (loom_is_integer(p->ctx, v[1]) == LOOM_YES && loom_expr_is_num(p->ctx, v[1]) &&
+      !loom_as_int(p->ctx, v[1], &exponent)) {
+    loom_error_set_at(p->ctx, LOOM_ERR_LIMIT, (ptrdiff_t)op->at, "exponent beyond 64 bits");
+    return false;
+  }
   if (!loom_as_int(p->ctx, v[1], &exponent))
     return fail(p, op->at, "expected an integer exponent after the power operator");
   p->values.n = op->base;

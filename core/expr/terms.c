@@ -180,7 +180,7 @@ bool loom_factors_add(loom_factors *product, loom_expr e, int64_t exponent) {
   const loom_cell *cell = loom_cell_of(ctx, e);
   if (exponent == 0) return true;
   if (cell->kind == LOOM_NUM) return add_number(product, cell->v.num, exponent);
-  if (exponent > INT32_MAX || exponent < INT32_MIN) return too_high(ctx);
+  if (exponent > INT32_MAX || exponent < -INT32_MAX) return too_high(ctx);
   if (cell->kind == LOOM_ADD) {
     loom_term split = loom_split_coef(ctx, e);
     if (split.id == e) return loom_factors_push(product, (loom_factor){e, true, exponent});
@@ -224,7 +224,7 @@ bool loom_factors_merge(loom_factors *product) {
       factor.fresh = factor.fresh && at[i].fresh;
       factor.exponent += at[i++].exponent;
     }
-    if (factor.exponent > INT32_MAX || factor.exponent < INT32_MIN) return too_high(product->ctx);
+    if (factor.exponent > INT32_MAX || factor.exponent < -INT32_MAX) return too_high(product->ctx);
     if (factor.exponent != 0) at[kept++] = factor;
   }
   product->n = kept;

@@ -146,6 +146,23 @@ static void test_derivatives(void **state) {
   assert_int_equal(slope, parse("select(a*a < a + b, 1, 2*a)"));
 }
 
+/* Exponents end at 32 bits: an error, not another value. */
+static void test_exponent_limits(void **state) {
+  (void)state;
+  loom_expr e = parse("1/b**2147483648");
+  assert_int_equal(e, LOOM_NONE);
+  loom_error_clear(ctx);
+  e = parse("b**-2147483647");
+  assert_int_not_equal(e, LOOM_NONE);
+  assert_int_equal(loom_diff(ctx, e, symbols[1]), LOOM_NONE);
+  assert_int_equal(loom_error_status(ctx), LOOM_ERR_LIMIT);
+  loom_error_clear(ctx);
+  assert_int_equal(loom_known_lt(ctx, e, parse("2 + c")), LOOM_YES);
+  assert_int_equal(parse("b**2147483648"), LOOM_NONE);
+  assert_int_equal(loom_error_status(ctx), LOOM_ERR_LIMIT);
+  loom_error_clear(ctx);
+}
+
 /* Where the central difference quotients of an expression agree with its neighbours', the derivative
 ** is what they say: exact for polynomials of degree 2 in one piece. */
 static void test_derivative_values(void **state) {
@@ -262,6 +279,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_inadmissible, setup, teardown),
       cmocka_unit_test_setup_teardown(test_expand, setup, teardown),
       cmocka_unit_test_setup_teardown(test_derivatives, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_exponent_limits, setup, teardown),
       cmocka_unit_test_setup_teardown(test_derivative_values, setup, teardown),
       cmocka_unit_test_setup_teardown(test_difference, setup, teardown),
       cmocka_unit_test_setup_teardown(test_symbols_and_size, setup, teardown),

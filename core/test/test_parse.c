@@ -259,6 +259,37 @@ static void test_round_trip(void **state) {
   }
 }
 
+/* Any text is read or refused; what is read prints and reads back. */
+static void test_random_text(void **state) {
+  (void)state;
+  static const char *const pieces[] = {
+      "a", "b",  "x1",   "7",     "0", "1.5",  "2e3", "+", "-",    "*",  "/",      "//",
+      "%", "**", "^",    "(",     ")", "(",    ")",   ",", "<",    "<=", "==",     ">",
+      " ", "`q", "max(", "ceil(", "$", "mod(", "1.",  "e", "min(", "`",  "floor(", "select("};
+  enum { PIECES = sizeof pieces / sizeof *pieces };
+  uint64_t seed = test_seed("test_random_text");
+  size_t good = 0;
+  for (int i = 0; i < 30000; i++) {
+    char text[200] = "";
+    for (int k = random_below(&seed, 12); k >= 0; k--)
+      strcat(text, pieces[random_below(&seed, PIECES)]);
+    loom_expr e = parse(text);
+    if (e == LOOM_NONE) {
+      assert_int_not_equal(loom_error_status(ctx), LOOM_OK);
+      assert_true(loom_error_offset(ctx) >= 0);
+      assert_true(loom_error_offset(ctx) <= (ptrdiff_t)strlen(text));
+      loom_error_clear(ctx);
+      continue;
+    }
+    char *printed = loom_print(ctx, e, LOOM_INFIX);
+    if (parse(printed) != e) print_error("%s\n%s\n", text, printed);
+    assert_int_equal(parse(printed), e);
+    loom_free(printed);
+    good++;
+  }
+  assert_true(good > 100);
+}
+
 /* The text of an expression does not depend on what was made before. */
 static void test_history(void **state) {
   (void)state;
@@ -285,6 +316,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_deep, setup, teardown),
       cmocka_unit_test_setup_teardown(test_long_sum, setup, teardown),
       cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_random_text, setup, teardown),
       cmocka_unit_test_setup_teardown(test_history, setup, teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
