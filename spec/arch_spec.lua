@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 local arch = require "einloom.arch"
 local core = require "einloom.core"
+local readonly = require "einloom.readonly"
 local front = require "support.front"
 
 local function refused(nodes, words, kind)
@@ -81,7 +82,9 @@ describe("an architecture", function()
   end)
 
   it("takes compute actions in every spelling", function()
-    local function action(t) return arch.new({ arch.compute(t) }).nodes[1].actions[1] end
+    local function action(t)
+      return readonly.raw(arch.new({ arch.compute(t) }).nodes[1].actions[1])
+    end
     assert.same({ name = "compute", energy = 2 }, action { "M", energy = 2 })
     assert.same({ name = "compute", energy = 2 }, action { "M", compute = { energy = 2 } })
     assert.same({ name = "compute", energy = 2 },

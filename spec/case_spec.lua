@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Cases as JSON: what is read is what is written, number for number; mistakes name their place.
 
+local readonly = require "einloom.readonly"
 local case = require "einloom.case"
 local core = require "einloom.core"
 local files = require "support.files"
@@ -120,7 +121,8 @@ describe("set expressions", function()
     local r = assert(loom.analyze(w, a, m))
     local again = assert(loom.analyze(back.workload, back.arch, back.mapping))
     assert.are.equal(r.GLB.I.reads_to_parent, again.GLB.I.reads_to_parent)
-    assert.are.equal(tostring(r), tostring(again))
+    local function nest(result) return tostring(result):match "\n(.*)" end
+    assert.are.equal(nest(r), nest(again))
   end)
 end)
 
@@ -146,8 +148,8 @@ describe("a workload of which rank sizes were stated", function()
     local r = dofile(files.root "examples/matmul.lua")
     local text = case.encode(w, r.arch, loom.mapping "DRAM: I T O F\nfor q\nA on MAC")
     local back = case.from_json(decode(text))
-    assert.are.same({ H = 10, R = 3 }, back.workload.rank_sizes)
-    assert.are.same({ q = 10, p = 4, r = 3 }, back.workload.rank_variables)
+    assert.are.same({ H = 10, R = 3 }, readonly.raw(back.workload.rank_sizes))
+    assert.are.same({ q = 10, p = 4, r = 3 }, readonly.raw(back.workload.rank_variables))
   end)
 end)
 

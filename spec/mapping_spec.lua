@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 local core = require "einloom.core"
 local mapping = require "einloom.mapping"
+local readonly = require "einloom.readonly"
 local front = require "support.front"
 
 local function refused(x, kind, words)
@@ -47,7 +48,7 @@ describe("a mapping", function()
     ]]
     assert.is_true(from_constructors == from_fields)
     assert.is_true(from_constructors == from_text)
-    assert.same({ M0 = core.symbol "M0" }, from_text.symbols)
+    assert.same({ M0 = core.symbol "M0" }, readonly.raw(from_text.symbols))
   end)
 
   it("differs where a node differs", function()

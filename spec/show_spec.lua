@@ -76,7 +76,7 @@ describe("the annotated nest", function()
     for _, c in ipairs(case.load(files.path "golden/mapping/pointwise.json")) do
       if c.id == "pointwise_005" then
         local text = tostring(assert(loom.analyze(c.workload, c.arch, c.mapping)))
-        assert.truthy(text:find "CP: Z%[m, n%] = copy A%[m, n%]")
+        assert.truthy(text:find "CP: copy Z%[m, n%] = A%[m, n%]")
         assert.truthy(text:find "Z is counted with A")
       end
     end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 local core = require "einloom.core"
+local raw = require "einloom.readonly".raw
 local workload = require "einloom.workload"
 local front = require "support.front"
 
@@ -26,8 +27,8 @@ end
 describe("a workload", function()
   it("gives its einsums in the normal form", function()
     local w = workload.new(matmul())
-    assert.same({ m = 128, k = 64, n = 32 }, w.rank_variables)
-    assert.same({ "m", "n", "k" }, w.variables)
+    assert.same({ m = 128, k = 64, n = 32 }, raw(w.rank_variables))
+    assert.same({ "m", "n", "k" }, raw(w.variables))
     assert.equal(1, w.n_instances)
     local e = w.einsums[1]
     assert.equal("Z", e.name)
@@ -38,7 +39,7 @@ describe("a workload", function()
       persistent = false,
       affine = { { constant = 0, terms = { { "m", 1 } } },
         { constant = 0, terms = { { "k", 1 } } } },
-    }, e.tensors[1])
+    }, raw(e.tensors[1]))
     assert.equal("Z", e.tensors[3].tensor)
     assert.is_true(e.tensors[3].output)
     assert.equal(16, e.tensors[3].bits_per_value)
@@ -105,14 +106,14 @@ describe("a workload", function()
     refused({ sizes = { m = 4, n = 5 }, bits = 8, "X[m] = A[m]", "Y[n] = X[n]" }, "bad_workload",
       { "rank M of tensor X", "5", "4" }, 10)
     local w = workload.new { sizes = { m = 4, n = 4 }, bits = 8, "X[m] = A[m]", "Y[n] = X[n]" }
-    assert.same({ { "M", "n" } }, w.einsums[2].tensors[1].projection)
+    assert.same({ { "M", "n" } }, raw(w.einsums[2].tensors[1].projection))
   end)
 end)
 
 describe("rank names", function()
   local function projection(w, einsum, tensor)
     for _, t in ipairs(w:einsum(einsum).tensors) do
-      if t.tensor == tensor then return t.projection end
+      if t.tensor == tensor then return raw(t.projection) end
     end
   end
 
@@ -171,15 +172,15 @@ describe("sizes", function()
   end)
 
   it("are derived from rank sizes", function()
-    assert.same({ m = 4, k = 8, n = 2 }, workload.new {
+    assert.same({ m = 4, k = 8, n = 2 }, raw(workload.new {
       bits = 8, rank_sizes = { M = 4, K = 8, N = 2 }, "Z[m,n] = A[m,k] * B[k,n]",
-    }.rank_variables)
+    }.rank_variables))
     assert.same({ m = 128, k = 64, n = 32 },
-      workload.new(matmul { rank_sizes = { M = 128 } }).rank_variables)
+      raw(workload.new(matmul { rank_sizes = { M = 128 } }).rank_variables))
   end)
 
   it("of affine ranks are derived: the largest that fits", function()
-    local function sizes(extra) return workload.new(conv(extra)).rank_variables end
+    local function sizes(extra) return raw(workload.new(conv(extra)).rank_variables) end
     assert.same({ p = 8, r = 3 }, sizes { rank_sizes = { H = 10, R = 3 } })
     assert.same({ p = 4, r = 3 },
       sizes { rank_sizes = { H = 10, R = 3 }, [1] = "O[p] = I[H: 2*p + r] * F[r]" })
@@ -190,9 +191,9 @@ describe("sizes", function()
       sizes { rank_sizes = { H = 10, R = 3 }, [1] = "O[p] = I[H: p + r + 3] * F[r]",
         partial = "Nothing" })
     assert.same({ p = 8, r = 3 }, sizes { rank_sizes = { H = 10, P = 8, R = 3 } })
-    local all = workload.new {
+    local all = raw(workload.new {
       bits = 8, rank_sizes = { H = 20, R = 3, G = 9 }, "O[p,q] = I[H: p + q + r] * F[r] * K[G: q]",
-    }.rank_variables
+    }.rank_variables)
     assert.same({ p = 10, q = 9, r = 3 }, all)
   end)
 
@@ -352,5 +353,47 @@ describe("a definition", function()
     local w = workload.new { sizes = { m = 8, k = 2 }, bits = 8, "Z[m] = A[m // 2, k]" }
     assert.is_false(w.einsums[1].tensors[1].affine[1])
     assert.equal("m // 2", w.einsums[1].tensors[1].projection[1][2])
+  end)
+end)
+
+describe("an einsum as text", function()
+  local function printed(text, extra)
+    local written = type(text) == "table" and text[1] or text
+    local def = { sizes = { m = 4, k = written:find "k" and 4 }, bits = 8, text }
+    for key, x in pairs(extra or {}) do def[key] = x end
+    return workload.new(def).einsums[1].text
+  end
+
+  it("is what was written, on one line, with its label", function()
+    for _, case in ipairs {
+      { "Z[m] = exp(A[m]) + B[m]/2", "Z: Z[m] = exp(A[m]) + B[m]/2" },
+      { "E: Z[m]=A[m,k]*eps", "E: Z[m]=A[m, k]*eps" },
+      { "Z[m] max= \n  A[m , k]\t", "Z: Z[m] max= A[m, k]" },
+      { "copy Z[m] = A[m]", "Z: copy Z[m] = A[m]" },
+      { "E :copy Z[m] = A[m]", "E: copy Z[m] = A[m]" },
+      { { "Z[m] = A[m]", name = "N", is_copy = true }, "N: copy Z[m] = A[m]" },
+      { { "copy Z[m] = A[m]", is_copy = false }, "Z: Z[m] = A[m]" },
+      { "S[] += A[M: m] - B[m]^2", "S: S[] += A[M: m] - B[m]^2" },
+    } do
+      assert.equal(case[2], printed(case[1]))
+      assert.equal(case[2], printed(case[2]))
+    end
+  end)
+
+  it("is a product where only tensors are known", function()
+    local tensors = {}
+    for i, x in ipairs(workload.new(matmul()).einsums[1].tensors) do
+      tensors[i] = { tensor = x.tensor, projection = x.projection, output = x.output,
+        bits_per_value = 8 }
+    end
+    local w = workload.new { rank_variables = { m = 128, k = 64, n = 32 },
+      einsums = { { name = "E", tensors = tensors } } }
+    assert.equal("E: Z[m, n] = A[m, k] * B[k, n]", w.einsums[1].text)
+    assert.equal(w.einsums[1].text, printed(w.einsums[1].text, { sizes = { m = 1, k = 1, n = 1 } }))
+  end)
+
+  it("of a copy that computes is refused", function()
+    refused({ sizes = { m = 4 }, bits = 8, { "Z[m] = A[m] * 2", is_copy = true } }, "bad_workload",
+      { "copy Out[...] = In[...]" })
   end)
 end)

@@ -4,6 +4,7 @@
 
 local derived = require "einloom.derived"
 local errors = require "einloom.errors"
+local readonly = require "einloom.readonly"
 local sets = require "einloom.sets"
 local value = require "einloom.value"
 
@@ -27,7 +28,8 @@ local arch = {}
 ---@field name? string
 ---@field nodes einloom.Component[]
 local Arch = { __name = "einloom.arch" }
-Arch.__index = Arch
+local new_object, view = readonly.class(Arch, "architectures")
+local raw = readonly.raw
 
 local KIND = "bad_arch"
 
@@ -112,11 +114,10 @@ local function latency_rule(x, path)
   end
   if type(x) ~= "table" then fail("latency rule expected", path) end
   errors.check_keys(KIND, x, valued_rules, path)
-  local name, other = next(x)
-  if not name or next(x, name) then
-    fail("a latency rule is one of sum_count_over and constant", path)
-  end
-  return { [name] = valued_rules[name](other, path .. "." .. name) }
+  local names = errors.keys(x)
+  if #names ~= 1 then fail("a latency rule is one of sum_count_over and constant", path) end
+  local name = names[1]
+  return { [name] = valued_rules[name](x[name], path .. "." .. name) }
 end
 
 local action_fields = {
@@ -369,14 +370,14 @@ arch.container = arch.fanout
 ---@param name string
 ---@return einloom.Component?
 function Arch:component(name)
-  return self.by_name[name]
+  return view(raw(self).by_name[name])
 end
 
 --- The names of all components, outermost first.
 ---@return string[]
 function Arch:names()
   local names = {}
-  for i, node in ipairs(self.nodes) do names[i] = node.name end
+  for i, node in ipairs(raw(self).nodes) do names[i] = node.name end
   return names
 end
 
@@ -386,7 +387,7 @@ end
 
 function Arch:__tostring()
   local lines = {}
-  for i, node in ipairs(self.nodes) do
+  for i, node in ipairs(raw(self).nodes) do
     local parts = { node.class, node.name }
     if node.size ~= nil then parts[#parts + 1] = "size=" .. tostring(node.size) end
     for _, d in ipairs(node.spatial) do parts[#parts + 1] = dimension_text(d) end
@@ -435,7 +436,8 @@ function arch.new(def)
     errors.raise("bad_argument", "loom.arch needs a list of components")
   end
   local list, path = list_of(def)
-  local self = setmetatable({ name = def.name, nodes = {}, by_name = {} }, Arch)
+  if def.name ~= nil and type(def.name) ~= "string" then fail("text expected", "arch.name") end
+  local self = { name = def.name, nodes = {}, by_name = {} }
   for i, t in ipairs(list) do
     local place = ("%s[%d]"):format(path, i)
     local node = component(t, place)
@@ -450,7 +452,7 @@ function arch.new(def)
     fail(("no compute unit: the last component must be one%s")
       :format(last and ", not " .. last.name or ""), path)
   end
-  return self
+  return new_object(self)
 end
 
 --- Whether a value is an architecture.

@@ -352,6 +352,8 @@ end
 ---@param mapping table
 ---@return table
 function case.to_json(workload, arch, mapping)
+  local raw = require "einloom.readonly".raw
+  workload, arch, mapping = raw(workload), raw(arch), raw(mapping)
   return {
     schema = case.schema,
     symbols = write_symbols(workload.rank_variables, workload.einsums, arch.nodes, mapping.nodes),

@@ -23,6 +23,7 @@ local einsum = {}
 ---@field expression table tree of {op=, ...}; access leaves hold their position in `accesses`
 ---@field variables string[] rank variables in order of mention, outputs first
 ---@field reduced string[] those missing on the left
+---@field body string the text without label and `copy`, on one line
 ---@field source { name: string, text: string }
 
 local scan = lexer.new {
@@ -186,10 +187,16 @@ local function variables(state)
   return all, reduced
 end
 
+--- Whether an einsum only moves values: Out[...] = In[...].
+---@param op string
+---@param expression table
+---@return boolean
+function einsum.moves_only(op, expression)
+  return op == "=" and expression.op == "access"
+end
+
 local function check_copy(state, lex, op, expression)
-  if op == "=" and expression.op == "access" and #state.inputs == 1 and #state.outputs == 1 then
-    return
-  end
+  if einsum.moves_only(op, expression) and #state.outputs == 1 then return end
   lex:fail("a copy is written: copy Out[...] = In[...]", 1, "bad_workload")
 end
 
@@ -208,6 +215,7 @@ function einsum.parse(text, name)
   end
   local is_copy = lex.value == "copy" and lex.kind == "name" and lex:peek() == "name"
   if is_copy then lex:advance() end
+  local body = lex:slice(lex.position, #text + 1):gsub("%s+", " "):gsub(" ?, ?", ", ")
   outputs(state, lex)
   local op = operator(lex)
   local expression = precedence.parse(lex, right_side(state))
@@ -221,7 +229,7 @@ function einsum.parse(text, name)
   return {
     name = label or state.outputs[1].tensor, labelled = label ~= nil, is_copy = is_copy, op = op,
     accesses = accesses, expression = expression, variables = all, reduced = reduced,
-    source = source,
+    body = body, source = source,
   }
 end
 

@@ -88,14 +88,18 @@ function errors.raise(kind, message, fields)
   error(e, 0)
 end
 
--- Positions at which the lines of a source start.
+-- Source -> positions at which its lines start.
+local known_starts = setmetatable({}, { __mode = "k" })
+
 local function line_starts(source)
+  if known_starts[source] then return known_starts[source] end
   local starts, position = { 1 }, 0
-  while true do
+  repeat
     position = source.text:find("\n", position + 1, true)
-    if not position then return starts end
-    starts[#starts + 1] = position + 1
-  end
+    if position then starts[#starts + 1] = position + 1 end
+  until not position
+  known_starts[source] = starts
+  return starts
 end
 
 --- Line and column of a byte position (all from 1); logarithmic after the first call.
@@ -103,8 +107,7 @@ end
 ---@param position integer
 ---@return integer line, integer column
 function errors.position(source, position)
-  source.starts = source.starts or line_starts(source)
-  local starts = source.starts
+  local starts = line_starts(source)
   local low, high = 1, #starts
   while low < high do
     local middle = (low + high + 1) // 2
@@ -123,8 +126,7 @@ function errors.annotate(message, source)
   if not prefix or message:sub(1, #prefix) ~= prefix then return message end
   local line, column, rest = message:match("^(%d+):(%d+): (.*)$", #prefix + 1)
   line, column = math.tointeger(line), math.tointeger(column)
-  source.starts = source.starts or line_starts(source)
-  local start = line and source.starts[line]
+  local start = line and line_starts(source)[line]
   if not start then return message end
   return tostring(errors.new("", rest, {
     file = source.name, line = line, column = column, text = source.text:match("^[^\n]*", start),
@@ -141,7 +143,7 @@ function errors.raise_at(kind, source, position, message, fields)
   local e = errors.new(kind, message, fields)
   e.file = source.name
   e.line, e.column = errors.position(source, position)
-  e.text = source.text:match("^[^\n]*", source.starts[e.line])
+  e.text = source.text:match("^[^\n]*", line_starts(source)[e.line])
   e.caller = caller()
   error(e, 0)
 end

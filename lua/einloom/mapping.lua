@@ -6,6 +6,7 @@
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local mapping_text = require "einloom.mapping_text"
+local readonly = require "einloom.readonly"
 local value = require "einloom.value"
 
 local mapping = {}
@@ -33,7 +34,8 @@ mapping.max_depth = mapping_text.max_depth
 ---@field symbols table<string, einloom.Expr> the symbols of the tile shapes by name
 ---@field source? { name: string, text: string } the text it was read from
 local Mapping = { __name = "einloom.mapping" }
-Mapping.__index = Mapping
+local new_object, view = readonly.class(Mapping, "mappings")
+local raw = readonly.raw
 
 local KIND = "bad_mapping"
 
@@ -94,15 +96,13 @@ end
 local function variable(t, at)
   local x = t.rank_variable
   if type(x) == "string" then return x end
-  if type(x) ~= "table" or next(x) == nil then
-    fail(at, ("%s node: rank_variable must be a name or {einsum = name}"):format(t.node))
-  end
   local result = {}
-  for e, v in pairs(x) do
-    if type(e) ~= "string" or type(v) ~= "string" then
-      fail(at, ("%s node: rank_variable must be a name or {einsum = name}"):format(t.node))
-    end
+  for e, v in pairs(type(x) == "table" and x or {}) do
+    if type(e) ~= "string" or type(v) ~= "string" then result = {} break end
     result[e] = v
+  end
+  if next(result) == nil then
+    fail(at, ("%s node: rank_variable must be a name or {einsum = name}"):format(t.node))
   end
   return result
 end
@@ -303,7 +303,7 @@ end
 --- Calls a function with every node, outer before inner, branches in order.
 ---@param visit fun(node: einloom.Node)
 function Mapping:walk(visit)
-  walk(self.nodes, visit)
+  walk(raw(self).nodes, function(node) visit(view(node)) end)
 end
 
 local function collect_symbols(nodes)
@@ -339,12 +339,12 @@ end
 
 --- Mappings are equal when their nodes are, wherever they were written.
 function Mapping.__eq(a, b)
-  return getmetatable(a) == getmetatable(b) and same(a.nodes, b.nodes)
+  return getmetatable(a) == getmetatable(b) and same(raw(a).nodes, raw(b).nodes)
 end
 
 --- The loop-nest text; loom.mapping(text, {symbols = m.symbols}) gives an equal mapping.
 function Mapping:__tostring()
-  return mapping_text.print(self.nodes)
+  return mapping_text.print(raw(self).nodes)
 end
 
 --- Makes a mapping from text or from a list of nodes; a mapping is given back as it is.
@@ -371,7 +371,7 @@ function mapping.new(x, options)
   end
   local nodes = check_list(list, path, 0)
   local source = type(x) == "string" and { name = options.name or "mapping", text = x } or nil
-  return setmetatable({ nodes = nodes, symbols = collect_symbols(nodes), source = source }, Mapping)
+  return new_object { nodes = nodes, symbols = collect_symbols(nodes), source = source }
 end
 
 --- Whether a value is a mapping.

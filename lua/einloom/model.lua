@@ -6,10 +6,13 @@ local arch = require "einloom.arch"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local mapping = require "einloom.mapping"
+local readonly = require "einloom.readonly"
 local sets = require "einloom.sets"
 local workload = require "einloom.workload"
 
 local model = {}
+
+local raw = readonly.raw
 
 local function weak() return setmetatable({}, { __mode = "k" }) end
 
@@ -284,7 +287,7 @@ local function kept(cache, w, x, build)
   end
   local built = of_workload[x]
   if not built then
-    built = build(x, w)
+    built = build(raw(x), raw(w))
     of_workload[x] = built
   end
   return built
@@ -308,7 +311,7 @@ end
 function model.compile_workload(w)
   local built = workloads[w]
   if not built then
-    built = build_workload(w)
+    built = build_workload(raw(w))
     workloads[w] = built
   end
   return built
@@ -335,11 +338,11 @@ function model.analyze(w, a, m, options)
     local e = core_w
     if not errors.is(e) then error(e, 0) end
     e.caller = nil
-    return nil, errors.annotate(tostring(e), m.source), e.kind
+    return nil, errors.annotate(tostring(e), raw(m).source), e.kind
   end
   local result, message, kind = core.analyze(core_w, core_a, core_m, options)
   if result then return result end
-  return nil, errors.annotate(message, m.source), kind
+  return nil, errors.annotate(message, raw(m).source), kind
 end
 
 --- Costs of what `model.analyze` gave for the same workload, architecture and mapping. A limit that

@@ -6,6 +6,7 @@
 local definition = require "einloom.workload_definition"
 local errors = require "einloom.errors"
 local ranks = require "einloom.ranks"
+local readonly = require "einloom.readonly"
 local sets = require "einloom.sets"
 local value = require "einloom.value"
 
@@ -27,6 +28,7 @@ local workload = {}
 ---@field tensors einloom.TensorAccess[]
 ---@field variables string[] in order of mention
 ---@field renames table<string, { set: einloom.Set, expected_count: integer? }>
+---@field text string the einsum with its label, as it was written or as a product
 ---@field expression? table the operators of the right side, if it was written as text
 
 ---@class einloom.Workload
@@ -39,7 +41,12 @@ local workload = {}
 ---@field rank_sizes table<string, einloom.Value> sizes of ranks that were stated
 ---@field partial? string set of the tensors that may be used in part
 local Workload = { __name = "einloom.workload" }
-Workload.__index = Workload
+local new_object, view = readonly.class(Workload, "workloads")
+local raw = readonly.raw
+
+-- Methods of the table behind a workload.
+local Data = {}
+Data.__index = Data
 
 local KIND = "bad_workload"
 
@@ -157,7 +164,7 @@ end
 ---@param name? string an einsum
 ---@param above? table<string, true> tensors held above the position asked about
 ---@return einloom.SetContext
-function Workload:context(name, above)
+function Data:context(name, above)
   local context = self.contexts[name or 0]
   if not context then
     if name then
@@ -182,7 +189,7 @@ end
 ---@param text string
 ---@param einsum_name? string evaluate it for one einsum
 ---@return string[]
-function Workload:set(text, einsum_name)
+function Data:set(text, einsum_name)
   local context = self:context(einsum_name)
   local members = sets.evaluate(sets.parse(text), context)
   local list = {}
@@ -195,7 +202,7 @@ end
 --- An einsum by name; raises for an unknown one.
 ---@param name string
 ---@return einloom.WorkloadEinsum
-function Workload:einsum(name)
+function Data:einsum(name)
   local names = {}
   for i, e in ipairs(self.einsums) do
     if e.name == name then return e end
@@ -208,39 +215,27 @@ end
 
 --- The names of all tensors in order of mention.
 ---@return string[]
-function Workload:tensors()
+function Data:tensors()
   return table.move(self.usage.tensors, 1, #self.usage.tensors, 1, {})
 end
 
-local function access_text(t)
-  local parts = {}
-  for i, pair in ipairs(t.projection) do
-    local plain = pair[2]:match "^[%a_][%w_]*$"
-    local named = plain and pair[2]:upper() == pair[1]
-    parts[i] = named and pair[2] or pair[1] .. ": " .. pair[2]
-  end
-  return ("%s[%s]"):format(t.tensor, table.concat(parts, ", "))
-end
-
-local function einsum_text(e)
-  local left, right = {}, {}
-  for _, t in ipairs(e.tensors) do
-    local list = t.output and left or right
-    list[#list + 1] = access_text(t)
-  end
-  if #right == 0 then right[1] = "0" end
-  return ("%s: %s%s = %s"):format(e.name, e.is_copy and "copy " or "", table.concat(left, ", "),
-    table.concat(right, " * "))
-end
-
-function Workload:__tostring()
+function Data:__tostring()
   local lines = {}
-  for i, e in ipairs(self.einsums) do lines[i] = einsum_text(e) end
+  for i, e in ipairs(self.einsums) do lines[i] = e.text end
   local parts = {}
   for i, v in ipairs(self.variables) do parts[i] = v .. "=" .. tostring(self.rank_variables[v]) end
   lines[#lines + 1] = table.concat(parts, " ")
   return table.concat(lines, "\n")
 end
+
+for name, method in pairs(Data) do
+  if type(method) == "function" then
+    Workload[name] = function(self, ...) return method(raw(self), ...) end
+  end
+end
+
+function Workload:context(...) return view(raw(self):context(...)) end
+function Workload:einsum(name) return view(raw(self):einsum(name)) end
 
 -- ---- bits, renames, persistence ----
 
@@ -304,11 +299,37 @@ local function partial_tensors(self, def)
 end
 
 local function shared_list(def)
-  local list = typed(def.shared_tensors, "table", "workload.shared_tensors", {})
-  for i, name in ipairs(list) do
-    typed(name, "string", ("workload.shared_tensors[%d]"):format(i))
+  local list = {}
+  for i, name in ipairs(typed(def.shared_tensors, "table", "workload.shared_tensors", {})) do
+    list[i] = typed(name, "string", ("workload.shared_tensors[%d]"):format(i))
   end
   return list
+end
+
+local function access_text(t)
+  local parts = {}
+  for i, pair in ipairs(t.projection) do
+    local plain = pair[2]:match "^[%a_][%w_]*$"
+    local named = plain and pair[2]:upper() == pair[1]
+    parts[i] = named and pair[2] or pair[1] .. ": " .. pair[2]
+  end
+  return ("%s[%s]"):format(t.tensor, table.concat(parts, ", "))
+end
+
+-- What tensors alone say: the outputs are the product of the inputs.
+local function product_text(tensors)
+  local left, right = {}, {}
+  for _, t in ipairs(tensors) do
+    local list = t.output and left or right
+    list[#list + 1] = access_text(t)
+  end
+  if #right == 0 then right[1] = "0" end
+  return table.concat(left, ", ") .. " = " .. table.concat(right, " * ")
+end
+
+-- An einsum as text: as it was written, with its label, or else a product; it reads back.
+local function einsum_text(e, tensors)
+  return ("%s: %s%s"):format(e.name, e.is_copy and "copy " or "", e.body or product_text(tensors))
 end
 
 local function finish_einsum(def, e)
@@ -317,7 +338,7 @@ local function finish_einsum(def, e)
   return {
     name = e.name, is_copy = e.is_copy, n_instances = e.n_instances, tensors = tensors,
     variables = e.variables, renames = definition.read_renames(def, e), op = e.op,
-    expression = e.expression,
+    expression = e.expression, text = einsum_text(e, tensors),
   }
 end
 
@@ -337,7 +358,7 @@ function workload.new(def)
     variables = variables, einsums = {}, shared_tensors = shared_list(def), contexts = {},
     n_instances = value.check(def.n_instances == nil and 1 or def.n_instances, KIND,
       "workload.n_instances", { min = 1, integer = true }),
-  }, Workload)
+  }, Data)
   for i, e in ipairs(list) do self.einsums[i] = finish_einsum(def, e) end
   self.usage = usage(self)
   apply_persistent(self, def)
@@ -348,7 +369,7 @@ function workload.new(def)
   ranks.derive(list, variables, sizes, rank_sizes, partial, path)
   ranks.check(list, sizes, rank_sizes, partial)
   apply_bits(self, def)
-  return self
+  return new_object(self)
 end
 
 --- Whether a value is a workload.

@@ -54,7 +54,7 @@ local function from_text(text, path)
   end
   return {
     name = parsed.name, labelled = parsed.labelled, is_copy = parsed.is_copy, tensors = tensors,
-    expression = parsed.expression, op = parsed.op, source = parsed.source,
+    expression = parsed.expression, op = parsed.op, body = parsed.body, source = parsed.source,
   }
 end
 
@@ -105,6 +105,9 @@ local function from_table(t, path)
   end
   errors.check_keys(KIND, t, einsum_keys, path)
   e.is_copy = typed(t.is_copy, "boolean", path .. ".is_copy", e.is_copy)
+  if e.is_copy and e.expression and not einsum.moves_only(e.op, e.expression) then
+    fail("a copy is written: copy Out[...] = In[...]", path)
+  end
   e.n_instances = t.n_instances
   e.own_renames = typed(t.renames, "table", path .. ".renames", {})
   return e

@@ -207,26 +207,6 @@ function nest.compute_lines(view, node, margin)
   end
 end
 
-local function access_text(access)
-  local parts = {}
-  for i, pair in ipairs(access.projection) do
-    local same = pair[2]:match "^[%a_][%w_]*$" and pair[2]:upper() == pair[1]
-    parts[i] = same and pair[2] or ("%s: %s"):format(pair[1], pair[2])
-  end
-  return ("%s[%s]"):format(access.tensor, table.concat(parts, ", "))
-end
-
-local function einsum_text(definition)
-  local left, right = {}, {}
-  for _, access in ipairs(definition.tensors) do
-    local side = access.output and left or right
-    side[#side + 1] = access_text(access)
-  end
-  local sign = definition.is_copy and "copy " or ""
-  return ("%s: %s = %s%s"):format(definition.name, table.concat(left, ", "), sign,
-    table.concat(right, " * "))
-end
-
 local function sizes_text(einsum, definition)
   local names, values = {}, {}
   for i, variable in ipairs(definition.variables) do
@@ -244,7 +224,7 @@ end
 
 local function header(view, definition, point)
   local out = view.out
-  for i, part in ipairs(layout.wrap(einsum_text(definition), layout.width - 4)) do
+  for i, part in ipairs(layout.wrap(definition.text, layout.width - 4)) do
     out[#out + 1] = (i > 1 and "    " or "") .. part
   end
   local facts = sizes_text(view.einsum, definition)
