@@ -7,7 +7,7 @@
 
 #include "expr/tape.h"
 
-#if defined(__GNUC__)
+#if defined(__GNUC__) && !defined(__clang__)
 #define INLINE static inline __attribute__((always_inline))
 #define INDEPENDENT _Pragma("GCC ivdep")
 #define UNROLL _Pragma("GCC unroll 4")
@@ -169,7 +169,7 @@ static void run_plain(const loom_program *program, const double *const *read, do
   run(program, read, write, points);
 }
 
-#if defined(__GNUC__) && defined(__x86_64__)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
 __attribute__((target("avx2"))) static void run_avx2(const loom_program *program,
                                                      const double *const *read,
                                                      double *const *write, size_t points) {

@@ -226,6 +226,74 @@ static void test_symbols_and_size(void **state) {
   assert_int_equal(loom_expr_size(ctx, parse("a*b")), 3);
 }
 
+/* 64 terms under // and %: quick, and right against plain integers. */
+static void test_wide_division(void **state) {
+  (void)state;
+  enum { N = 64 };
+  uint64_t seed = test_seed("test_wide_division");
+  loom_assume any = {.integer = true};
+  loom_expr x[N], terms[N + 1], values[N];
+  int coef[N];
+  for (int i = 0; i < N; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "x%d", i);
+    x[i] = loom_symbol(ctx, name, &any);
+    coef[i] = random_below(&seed, 41) - 20;
+    terms[i] = loom_mul(ctx, loom_int(ctx, coef[i]), x[i]);
+  }
+  terms[N] = loom_int(ctx, 7);
+  clock_t start = clock();
+  loom_expr sum = loom_sum(ctx, N + 1, terms), twelve = loom_int(ctx, 12), three = loom_int(ctx, 3);
+  loom_expr e[] = {loom_floor_div(ctx, sum, twelve), loom_mod(ctx, sum, twelve),
+                   loom_mod_index(ctx, sum, three, twelve),
+                   loom_floor_div(ctx, sum, loom_add(ctx, x[0], twelve))};
+  double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+  assert_true(seconds < 0.5);
+  for (int k = 0; k < 4; k++) assert_int_not_equal(e[k], LOOM_NONE);
+  for (int round = 0; round < 200; round++) {
+    int64_t total = 7, first = 0;
+    for (int i = 0; i < N; i++) {
+      int v = random_below(&seed, 201) - 100;
+      values[i] = loom_int(ctx, v);
+      total += (int64_t)coef[i] * v;
+      if (i == 0) first = v + 12;
+    }
+    int64_t d[] = {12, 3, first};
+    int64_t q[3];
+    for (int k = 0; k < 3; k++)
+      q[k] = d[k] ? total / d[k] - (total % d[k] != 0 && (total < 0) != (d[k] < 0)) : 0;
+    int64_t want[] = {q[0], total - 12 * q[0], (q[1] % 12 + 12) % 12, q[2]};
+    for (int k = 0; k < 4; k++) {
+      int64_t got = 0;
+      if (k == 3 && first == 0) continue;
+      assert_true(loom_as_int(ctx, loom_substitute(ctx, e[k], N, x, values), &got));
+      assert_int_equal(got, want[k]);
+    }
+  }
+}
+
+/* What is shared many times over is small as nodes and long as text. */
+static void test_shared(void **state) {
+  (void)state;
+  loom_expr e = symbols[0];
+  for (int i = 0; i < 60; i++) {
+    loom_expr pair[] = {loom_add(ctx, loom_mul(ctx, e, symbols[1]), symbols[2]),
+                        loom_mul(ctx, e, symbols[3])};
+    e = loom_max(ctx, 2, pair);
+  }
+  assert_true(loom_expr_size(ctx, e) < 500);
+  assert_null(loom_print(ctx, e, LOOM_INFIX));
+  assert_int_equal(loom_error_status(ctx), LOOM_ERR_LIMIT);
+  loom_error_clear(ctx);
+  assert_int_not_equal(loom_diff(ctx, e, symbols[0]), LOOM_NONE);
+  assert_int_not_equal(loom_expand(ctx, e), LOOM_NONE);
+  loom_program *program = loom_compile(ctx, 1, &e, N_SYMBOLS, symbols);
+  assert_non_null(program);
+  assert_true(loom_program_length(program) < 400);
+  loom_program_free(program);
+  assert_int_equal(loom_known_lt(ctx, e, loom_add(ctx, e, symbols[1])), LOOM_YES);
+}
+
 /* ---- breakpoints -------------------------------------------------------------------------- */
 
 static ptrdiff_t breakpoints(const char *text, int64_t lo, int64_t hi, int64_t *out, size_t n) {
@@ -283,6 +351,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_derivative_values, setup, teardown),
       cmocka_unit_test_setup_teardown(test_difference, setup, teardown),
       cmocka_unit_test_setup_teardown(test_symbols_and_size, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_wide_division, setup, teardown),
+      cmocka_unit_test_setup_teardown(test_shared, setup, teardown),
       cmocka_unit_test_setup_teardown(test_breakpoints, setup, teardown),
       cmocka_unit_test_setup_teardown(test_breakpoint_errors, setup, teardown),
   };
