@@ -20,13 +20,29 @@ static int l_arch(lua_State *L) {
   return bind_adopt(&s, object, loom_arch_new(s.ctx));
 }
 
-/* a:component(class, name) -> component.  [-0, +1|3, v] */
+/* a:component(class, name[, list]) -> component.  [-0, +1|3, v] */
 static int l_component(lua_State *L) {
   static const char *const classes[] = {"memory", "toll", "compute", "container", NULL};
   bind_scope s;
   loom_arch *a = check_arch(&s, L);
   int class_ = bind_check_name(L, 2, classes);
-  return bind_number(&s, loom_arch_component(a, (loom_class)class_, luaL_checkstring(L, 3)));
+  const char *name = luaL_checkstring(L, 3);
+  int list = lua_isnoneornil(L, 4) ? 0 : bind_check_index(L, 4);
+  return bind_number(&s, loom_arch_component_in(a, list, (loom_class)class_, name));
+}
+
+/* a:fork(list) -> fork.  [-0, +1|3, v] */
+static int l_fork(lua_State *L) {
+  bind_scope s;
+  loom_arch *a = check_arch(&s, L);
+  return bind_number(&s, loom_arch_fork(a, bind_check_index(L, 2)));
+}
+
+/* a:branch(fork) -> list.  [-0, +1|3, v] */
+static int l_branch(lua_State *L) {
+  bind_scope s;
+  loom_arch *a = check_arch(&s, L);
+  return bind_number(&s, loom_arch_branch(a, bind_check_index(L, 2)));
 }
 
 /* a:number(component, which, value or nil or infinity) [-0, +1|3, v] */
@@ -127,6 +143,8 @@ static int l_direction(lua_State *L) {
 void bind_open_arch(lua_State *L) {
   static const luaL_Reg makers[] = {{"arch", l_arch}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"component", l_component},
+                                     {"fork", l_fork},
+                                     {"branch", l_branch},
                                      {"number", l_number},
                                      {"skip_initial_output_write", l_skip_initial_output_write},
                                      {"latency_rule", l_latency_rule},

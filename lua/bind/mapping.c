@@ -86,14 +86,18 @@ static int l_variable_in(lua_State *L) {
                                                 luaL_checkstring(L, 4)));
 }
 
-/* m:sequential(list) -> node.  [-0, +1|3, v] */
-static int l_sequential(lua_State *L) {
-  bind_scope s;
-  loom_mapping *m = check_mapping(&s, L);
-  return bind_number(&s, loom_mapping_sequential(m, bind_check_index(L, 2)));
-}
+/* m:sequential(list), m:pipeline(list), m:parallel(list) -> node.  [-0, +1|3, v] */
+#define SPLIT(name)                                                         \
+  static int l_##name(lua_State *L) {                                       \
+    bind_scope s;                                                           \
+    loom_mapping *m = check_mapping(&s, L);                                 \
+    return bind_number(&s, loom_mapping_##name(m, bind_check_index(L, 2))); \
+  }
+SPLIT(sequential)
+SPLIT(pipeline)
+SPLIT(parallel)
 
-/* m:branch(sequential) -> list.  [-0, +1|3, v] */
+/* m:branch(split) -> list.  [-0, +1|3, v] */
 static int l_branch(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
@@ -125,6 +129,8 @@ void bind_open_mapping(lua_State *L) {
                                      {"spatial", l_spatial},
                                      {"variable_in", l_variable_in},
                                      {"sequential", l_sequential},
+                                     {"pipeline", l_pipeline},
+                                     {"parallel", l_parallel},
                                      {"branch", l_branch},
                                      {"compute", l_compute},
                                      {"where", l_where},

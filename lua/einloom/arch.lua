@@ -24,14 +24,22 @@ local arch = {}
 ---@field actions? table[] {name, energy, throughput, bits_per_action, values_per_action}
 ---@field spatial einloom.Dimension[]
 
+---@class einloom.Fork
+---@field class "Fork"
+---@field branches (einloom.Component|einloom.Fork)[][]
+
 ---@class einloom.Arch
 ---@field name? string
----@field nodes einloom.Component[]
+---@field nodes (einloom.Component|einloom.Fork)[] a fork ends its list
+---@field components einloom.Component[] all of them, outer before inner
 local Arch = { __name = "einloom.arch" }
 local new_object, view = readonly.class(Arch, "architectures")
 local raw = readonly.raw
 
 local KIND = "bad_arch"
+
+--- Forks inside forks up to this depth.
+arch.max_depth = 100
 
 local function fail(message, path, name)
   errors.raise(KIND, message, { path = path, name = name })
@@ -364,6 +372,13 @@ end
 
 arch.container = arch.fanout
 
+--- loom.fork{ {component, ...}, {component, ...} }: ways to several kinds of units.
+---@param t table
+function arch.fork(t)
+  if type(t) ~= "table" then errors.raise("bad_argument", "loom.fork needs a list of branches") end
+  return { class = "Fork", branches = t.branches or table.move(t, 1, #t, 1, {}) }
+end
+
 -- ---- the architecture ----
 
 --- A component by name, or nil.
@@ -377,7 +392,7 @@ end
 ---@return string[]
 function Arch:names()
   local names = {}
-  for i, node in ipairs(raw(self).nodes) do names[i] = node.name end
+  for i, node in ipairs(raw(self).components) do names[i] = node.name end
   return names
 end
 
@@ -385,15 +400,26 @@ local function dimension_text(d)
   return ("%s=%s"):format(d.name, tostring(d.fanout))
 end
 
-function Arch:__tostring()
-  local lines = {}
-  for i, node in ipairs(raw(self).nodes) do
-    local parts = { node.class, node.name }
-    if node.size ~= nil then parts[#parts + 1] = "size=" .. tostring(node.size) end
-    for _, d in ipairs(node.spatial) do parts[#parts + 1] = dimension_text(d) end
-    lines[i] = table.concat(parts, " ")
+local function component_text(node)
+  local parts = { node.class, node.name }
+  if node.size ~= nil then parts[#parts + 1] = "size=" .. tostring(node.size) end
+  for _, d in ipairs(node.spatial) do parts[#parts + 1] = dimension_text(d) end
+  return table.concat(parts, " ")
+end
+
+local function list_text(nodes, indent, lines)
+  for _, node in ipairs(nodes) do
+    lines[#lines + 1] = indent .. (node.class == "Fork" and "Fork" or component_text(node))
+    for _, branch in ipairs(node.branches or {}) do
+      lines[#lines + 1] = indent .. "  branch"
+      list_text(branch, indent .. "    ", lines)
+    end
   end
-  return table.concat(lines, "\n")
+  return lines
+end
+
+function Arch:__tostring()
+  return table.concat(list_text(raw(self).nodes, "", {}), "\n")
 end
 
 --- The tensors of an einsum that a dimension may share, as a set.
@@ -428,6 +454,54 @@ local function list_of(def)
   return def, "arch"
 end
 
+local function add_component(self, node, place)
+  if self.by_name[node.name] then
+    fail(("two components are called %s"):format(node.name), place, node.name)
+  end
+  self.by_name[node.name] = node
+  self.components[#self.components + 1] = node
+  return node
+end
+
+local read_list
+
+local function read_fork(self, t, place, depth)
+  errors.check_keys(KIND, t, { class = true, branches = true }, place)
+  if type(t.branches) ~= "table" or #t.branches == 0 then
+    fail("a fork needs branches, each a list of components", place)
+  end
+  if depth >= arch.max_depth then
+    fail(("forks nested beyond depth %d"):format(arch.max_depth), place)
+  end
+  local fork = { class = "Fork", branches = {} }
+  for i, branch in ipairs(t.branches) do
+    local path = ("%s.branches[%d]"):format(place, i)
+    if type(branch) ~= "table" then fail("a branch is a list of components", path) end
+    fork.branches[i] = read_list(self, branch, path, depth + 1)
+  end
+  return fork
+end
+
+-- Checks a list of components, the last of which is a compute unit or a fork.
+function read_list(self, list, path, depth)
+  local nodes = {}
+  for i, t in ipairs(list) do
+    local place = ("%s[%d]"):format(path, i)
+    if i > 1 and nodes[i - 1].class == "Fork" then fail("nothing can follow a fork", place) end
+    if type(t) == "table" and t.class == "Fork" then
+      nodes[i] = read_fork(self, t, place, depth)
+    else
+      nodes[i] = add_component(self, component(t, place), place)
+    end
+  end
+  local last = nodes[#nodes]
+  if not last or last.class ~= "Compute" and last.class ~= "Fork" then
+    fail(("no compute unit: the last component must be one%s")
+      :format(last and ", not " .. last.name or ""), path)
+  end
+  return nodes
+end
+
 --- Makes an architecture from components, outermost first.
 ---@param def table
 ---@return einloom.Arch
@@ -437,21 +511,8 @@ function arch.new(def)
   end
   local list, path = list_of(def)
   if def.name ~= nil and type(def.name) ~= "string" then fail("text expected", "arch.name") end
-  local self = { name = def.name, nodes = {}, by_name = {} }
-  for i, t in ipairs(list) do
-    local place = ("%s[%d]"):format(path, i)
-    local node = component(t, place)
-    if self.by_name[node.name] then
-      fail(("two components are called %s"):format(node.name), place, node.name)
-    end
-    self.by_name[node.name] = node
-    self.nodes[i] = node
-  end
-  local last = self.nodes[#self.nodes]
-  if not last or last.class ~= "Compute" then
-    fail(("no compute unit: the last component must be one%s")
-      :format(last and ", not " .. last.name or ""), path)
-  end
+  local self = { name = def.name, components = {}, by_name = {} }
+  self.nodes = read_list(self, list, path, 0)
   return new_object(self)
 end
 

@@ -11,11 +11,13 @@ local value = require "einloom.value"
 
 local mapping = {}
 
---- Sequential nodes inside sequential nodes up to this depth.
+--- Splits inside splits up to this depth.
 mapping.max_depth = mapping_text.max_depth
 
+---@alias einloom.SplitKind "sequential"|"pipeline"|"parallel"
+
 ---@class einloom.Node
----@field node "storage"|"toll"|"custom"|"temporal"|"spatial"|"sequential"|"compute"
+---@field node "storage"|"toll"|"custom"|"temporal"|"spatial"|"compute"|einloom.SplitKind
 ---@field where string
 ---@field component? string
 ---@field tensors? string[]
@@ -52,7 +54,8 @@ end
 local fields = {
   storage = with(holder, "persistent"), toll = with(holder), custom = with(holder, "kind"),
   temporal = with(loop), spatial = with(loop, "component", "dim"),
-  sequential = with({}, "branches"),
+  sequential = with({}, "branches"), pipeline = with({}, "branches"),
+  parallel = with({}, "branches"),
   compute = with({}, "component", "einsum"),
 }
 
@@ -136,9 +139,25 @@ end
 
 local check_list
 
+local function split_node(t, at, depth)
+  if type(t.branches) ~= "table" or #t.branches == 0 then
+    fail(at, ("%s node without branches"):format(t.node))
+  end
+  if depth >= mapping.max_depth then
+    fail(at, ("%s nodes nested beyond depth %d"):format(t.node, mapping.max_depth), "depth")
+  end
+  local node = { node = t.node, branches = {} }
+  for i, branch in ipairs(t.branches) do
+    if type(branch) ~= "table" then fail(at, "a branch is a list of nodes") end
+    node.branches[i] = check_list(branch, ("%s.branches[%d]"):format(at.path, i), depth + 1)
+  end
+  return node
+end
+
 local readers = {
   toll = holder_node,
   temporal = loop_node,
+  sequential = split_node, pipeline = split_node, parallel = split_node,
   storage = function(t, at)
     local node = holder_node(t, at)
     node.persistent = flag(t, "persistent", at, false)
@@ -159,20 +178,6 @@ local readers = {
       node = "compute", einsum = name_field(t, "einsum", at, true),
       component = name_field(t, "component", at),
     }
-  end,
-  sequential = function(t, at, depth)
-    if type(t.branches) ~= "table" or #t.branches == 0 then
-      fail(at, "sequential node without branches")
-    end
-    if depth >= mapping.max_depth then
-      fail(at, ("sequential nodes nested beyond depth %d"):format(mapping.max_depth), "depth")
-    end
-    local node = { node = "sequential", branches = {} }
-    for i, branch in ipairs(t.branches) do
-      if type(branch) ~= "table" then fail(at, "a branch is a list of nodes") end
-      node.branches[i] = check_list(branch, ("%s.branches[%d]"):format(at.path, i), depth + 1)
-    end
-    return node
   end,
 }
 
@@ -205,7 +210,7 @@ function check_list(list, path, depth)
   for i, t in ipairs(list) do
     local node, at = check_node(t, ("%s[%d]"):format(path, i), depth)
     local last = nodes[#nodes]
-    if last and (last.node == "compute" or last.node == "sequential") then
+    if last and (last.node == "compute" or last.branches) then
       fail(at, ("nothing can follow a %s node in its list"):format(last.node))
     end
     nodes[i] = node
@@ -273,13 +278,20 @@ mapping.temporal = loop_constructor("temporal", "temporal")
 --- loom.spatial{ variable, tile, on = "component.dimension", first = shape }
 mapping.spatial = loop_constructor("spatial", "spatial")
 
---- loom.sequential{ {node, ...}, {node, ...} }
----@param t table
-function mapping.sequential(t)
-  local node = keyed(t, "sequential", "sequential")
-  if node.branches == nil then node.branches = table.move(t, 1, #t, 1, {}) end
-  return node
+local function split_constructor(kind)
+  return function(t)
+    local node = keyed(t, kind, kind)
+    if node.branches == nil then node.branches = table.move(t, 1, #t, 1, {}) end
+    return node
+  end
 end
+
+--- loom.sequential{ {node, ...}, {node, ...} }: branches one after the other.
+mapping.sequential = split_constructor "sequential"
+--- loom.pipeline{ {node, ...}, {node, ...} }: branches as stages over the loops above.
+mapping.pipeline = split_constructor "pipeline"
+--- loom.parallel{ {node, ...}, {node, ...} }: branches at the same time.
+mapping.parallel = split_constructor "parallel"
 
 --- loom.compute_node{ component } or loom.compute_node{ component, einsum = name }
 ---@param t table|string

@@ -14,7 +14,7 @@ local scan = lexer.new({ "(", ")", ",", ":", ".", "-", "+", "*", "/", "%", "^" }
 
 local keywords = {
   ["for"] = true, par = true, tile = true, first = true, on = true, toll = true, custom = true,
-  sequential = true, branch = true,
+  sequential = true, pipeline = true, parallel = true, branch = true,
 }
 
 -- Where a parsed node stands: {source, position}.  Kept aside, so that nodes hold only fields.
@@ -192,27 +192,29 @@ local function indentation(source, position)
   return column
 end
 
-local function open_sequential(state, lex, position, column)
-  local node = place(lex, { node = "sequential", branches = {} }, position)
+local splits = { sequential = true, pipeline = true, parallel = true }
+
+local function open_split(state, lex, kind, position, column)
+  local node = place(lex, { node = kind, branches = {} }, position)
   table.insert(state[#state].list, node)
   if #state > mapping_text.max_depth then
-    lex:fail(("sequential nodes nested beyond depth %d"):format(mapping_text.max_depth), position,
+    lex:fail(("%s nodes nested beyond depth %d"):format(kind, mapping_text.max_depth), position,
       "depth")
   end
-  state[#state + 1] = { sequential = node, column = column, position = position }
+  state[#state + 1] = { split = node, column = column, position = position }
 end
 
 local function close_block(state, lex)
   local block = table.remove(state)
-  if block.sequential and #block.sequential.branches == 0 then
-    lex:fail("sequential without a branch", block.position)
+  if block.split and #block.split.branches == 0 then
+    lex:fail(block.split.node .. " without a branch", block.position)
   end
 end
 
 local function open_branch(state, lex, position, column)
   local block = state[#state]
   while block do
-    if block.sequential and (block.branch_column or column) == column
+    if block.split and (block.branch_column or column) == column
       and column >= block.column then
       break
     end
@@ -220,20 +222,22 @@ local function open_branch(state, lex, position, column)
     block = state[#state]
   end
   if not block then
-    lex:fail("branch does not line up with the branches of a sequential", position)
+    lex:fail("branch does not line up with the branches of a sequential, pipeline or parallel",
+      position)
   end
   block.branch_column, block.list = column, {}
-  table.insert(block.sequential.branches, block.list)
+  table.insert(block.split.branches, block.list)
 end
 
 -- The list that a line at this column belongs to.
 local function current_list(state, lex, position, column)
   local block = state[#state]
-  if block.sequential and not block.list then
-    lex:fail("expected branch after sequential", position)
+  if block.split and not block.list then
+    lex:fail("expected branch after " .. block.split.node, position)
   end
-  if block.sequential and column <= block.branch_column then
-    lex:fail("this line is not deeper than its branch: nothing can follow a sequential", position)
+  if block.split and column <= block.branch_column then
+    lex:fail(("this line is not deeper than its branch: nothing can follow a %s")
+      :format(block.split.node), position)
   end
   return block.list
 end
@@ -257,8 +261,9 @@ local function statement(state, lex, symbols)
     list[#list + 1] = holder(lex, "toll", position)
   elseif word(lex, "custom") then
     list[#list + 1] = holder(lex, "custom", position, { kind = name(lex, "a kind of holder") })
-  elseif word(lex, "sequential") then
-    open_sequential(state, lex, position, column)
+  elseif splits[keyword] then
+    lex:advance()
+    open_split(state, lex, keyword, position, column)
   else
     list[#list + 1] = compute(lex, position)
   end
@@ -357,8 +362,8 @@ function mapping_text.print(nodes)
     local depth, i = base, 1
     while i <= #list do
       local node = list[i]
-      if node.node == "sequential" then
-        emit(depth, "sequential")
+      if node.branches then
+        emit(depth, node.node)
         for _, branch in ipairs(node.branches) do
           emit(depth + 1, "branch")
           print_list(branch, depth + 2)

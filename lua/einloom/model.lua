@@ -122,9 +122,9 @@ local function check_sets(node, w, path)
   end
 end
 
-local function build_component(built, node, w)
+local function build_component(built, list, node, w)
   local path = "arch." .. node.name
-  local c = must(built:component(node.class:lower(), node.name))
+  local c = must(built:component(node.class:lower(), node.name, list))
   check_sets(node, w, path)
   build_numbers(built, c, node)
   build_actions(built, c, node, w, path)
@@ -141,9 +141,22 @@ local function build_component(built, node, w)
   end
 end
 
+local function build_components(built, list, nodes, w)
+  for _, node in ipairs(nodes) do
+    if node.class ~= "Fork" then
+      build_component(built, list, node, w)
+    else
+      local fork = must(built:fork(list))
+      for _, branch in ipairs(node.branches) do
+        build_components(built, must(built:branch(fork)), branch, w)
+      end
+    end
+  end
+end
+
 local function build_arch(a, w)
   local built = core.arch()
-  for _, node in ipairs(a.nodes) do build_component(built, node, w) end
+  build_components(built, 0, a.nodes, w)
   return built
 end
 
@@ -226,6 +239,14 @@ local function add_loop(built, list_index, node, list, i, w)
   return index
 end
 
+local function add_split(built, list_index, node, _, _, w)
+  local index = must(built[node.node](built, list_index))
+  for _, branch in ipairs(node.branches) do
+    build_list(built, must(built:branch(index)), branch, w)
+  end
+  return index
+end
+
 local adders = {
   temporal = add_loop,
   spatial = add_loop,
@@ -240,13 +261,7 @@ local adders = {
     local index = must(built:custom(list_index, node.kind, node.component, node.may_lower))
     return add_tensors(built, index, node)
   end,
-  sequential = function(built, list_index, node, _, _, w)
-    local index = must(built:sequential(list_index))
-    for _, branch in ipairs(node.branches) do
-      build_list(built, must(built:branch(index)), branch, w)
-    end
-    return index
-  end,
+  sequential = add_split, pipeline = add_split, parallel = add_split,
   compute = function(built, list_index, node, _, _, w)
     return must(built:compute(list_index, einsum_of(node, w), node.component))
   end,

@@ -355,7 +355,7 @@ local function make_levels(self, data)
     by_level[row.level] = by_level[row.level] or {}
     by_level[row.level][row.tensor] = list[i]
   end
-  for _, component in ipairs(data.owner.arch.nodes) do
+  for _, component in ipairs(data.owner.arch.components) do
     local tensors = by_level[component.name]
     if tensors then
       order[#order + 1] = component.name

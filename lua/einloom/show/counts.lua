@@ -42,9 +42,7 @@ local function relevancy(view, variable)
 end
 
 local function component(view, name)
-  for _, node in ipairs(view.arch.nodes) do
-    if node.name == name then return node end
-  end
+  return view.arch:component(name)
 end
 
 local function may_reuse(view, node)

@@ -236,7 +236,9 @@ core.default = nil
 
 ---@class einloom.CoreArch: userdata
 ---@field close fun(self: einloom.CoreArch)
----@field component fun(self: einloom.CoreArch, class: "memory"|"toll"|"compute"|"container", name: string): integer
+---@field component fun(self: einloom.CoreArch, class: "memory"|"toll"|"compute"|"container", name: string, list?: integer): integer
+---@field fork fun(self: einloom.CoreArch, list: integer): integer
+---@field branch fun(self: einloom.CoreArch, fork: integer): integer
 ---@field number fun(self: einloom.CoreArch, component: integer, which: string, value?: einloom.Number)
 ---@field skip_initial_output_write fun(self: einloom.CoreArch, component: integer, skip: boolean)
 ---@field latency_rule fun(self: einloom.CoreArch, component: integer, rule: string, value?: einloom.Number)
@@ -257,7 +259,9 @@ core.default = nil
 ---@field spatial fun(self: einloom.CoreMapping, list: integer, variable: string, tile: einloom.Number, first: einloom.Number?, component: string, dimension: string): integer
 ---@field variable_in fun(self: einloom.CoreMapping, node: integer, einsum: string, variable: string)
 ---@field sequential fun(self: einloom.CoreMapping, list: integer): integer
----@field branch fun(self: einloom.CoreMapping, sequential: integer): integer
+---@field pipeline fun(self: einloom.CoreMapping, list: integer): integer
+---@field parallel fun(self: einloom.CoreMapping, list: integer): integer
+---@field branch fun(self: einloom.CoreMapping, split: integer): integer
 ---@field compute fun(self: einloom.CoreMapping, list: integer, einsum: string, component: string): integer
 ---@field where fun(self: einloom.CoreMapping, node: integer, text: string)
 
