@@ -96,5 +96,9 @@ loom_expr loom_build_floor_div(loom_ctx *ctx, loom_expr a, loom_expr b) {
 
 loom_expr loom_floor_div(loom_ctx *ctx, loom_expr a, loom_expr b) {
   if (!loom_usable2(ctx, a, b)) return LOOM_NONE;
-  return loom_finish(ctx, loom_build_floor_div(ctx, a, b));
+  loom_expr result = loom_memo_get(ctx, LOOM_MEMO_FLOORDIV, a, b);
+  if (result != LOOM_NONE) return result;
+  result = loom_finish(ctx, loom_build_floor_div(ctx, a, b));
+  loom_memo_put(ctx, LOOM_MEMO_FLOORDIV, a, b, result);
+  return result;
 }

@@ -11,7 +11,28 @@
 /* Pairs of arguments times their terms beyond which differences are not looked at. */
 enum { WORK = 20000 };
 
-typedef LOOM_VEC(loom_expr) exprs;
+enum { FEW = 16 };
+
+/* The arguments while they are being put together: on the stack while they are few. */
+typedef struct exprs {
+  loom_expr *at;
+  size_t n, capacity;
+  loom_expr few[FEW];
+} exprs;
+
+static bool push(loom_ctx *ctx, exprs *args, loom_expr e) {
+  if (args->n == args->capacity) {
+    bool few = args->at == args->few;
+    loom_expr *at = loom_realloc_array(ctx, few ? NULL : args->at, few ? 0 : args->capacity,
+                                       args->capacity * 2, sizeof *at);
+    if (!at) return false;
+    if (few) memcpy(at, args->few, sizeof args->few);
+    args->at = at;
+    args->capacity *= 2;
+  }
+  args->at[args->n++] = e;
+  return true;
+}
 
 static bool undecided(uint8_t sign) {
   return (sign & LOOM_NEG) && (sign & LOOM_POS);
@@ -32,19 +53,19 @@ static uint8_t sign_of_difference(loom_ctx *ctx, loom_expr a, loom_expr b) {
   return sign;
 }
 
-/* Whether a min (max) among the arguments of a max (min) holds one of the other arguments. */
-static bool is_absorbed(const loom_ctx *ctx, loom_kind kind, loom_expr e, const exprs *args) {
-  loom_kind other = kind == LOOM_MAX ? LOOM_MIN : LOOM_MAX;
-  if (loom_kind_of(ctx, e) != other) return false;
-  for (size_t i = 0; i < loom_child_count(ctx, e); i++)
-    for (size_t j = 0; j < args->n; j++)
-      if (args->at[j] == loom_child(ctx, e, i)) return true;
-  return false;
-}
-
 static int by_id(const void *a, const void *b) {
   loom_expr x = *(const loom_expr *)a, y = *(const loom_expr *)b;
   return (x > y) - (x < y);
+}
+
+/* Whether a min (max) among the sorted arguments of a max (min) holds one of the others. */
+static bool is_absorbed(const loom_ctx *ctx, loom_kind kind, loom_expr e, const exprs *args) {
+  if (loom_kind_of(ctx, e) != (kind == LOOM_MAX ? LOOM_MIN : LOOM_MAX)) return false;
+  for (size_t i = 0; i < loom_child_count(ctx, e); i++) {
+    loom_expr child = loom_child(ctx, e, i);
+    if (bsearch(&child, args->at, args->n, sizeof child, by_id)) return true;
+  }
+  return false;
 }
 
 /* Adds e or, of the same kind, its arguments; numbers are folded into *number. */
@@ -59,16 +80,21 @@ static bool flatten(loom_ctx *ctx, loom_kind kind, loom_expr e, exprs *args, loo
     if (better) *number = value;
     return true;
   }
-  if (loom_kind_of(ctx, e) != kind) return loom_vec_push(ctx, args, e);
+  if (loom_kind_of(ctx, e) != kind) return push(ctx, args, e);
   for (size_t i = 0; i < loom_child_count(ctx, e); i++)
     if (!flatten(ctx, kind, loom_child(ctx, e, i), args, number)) return false;
   return true;
 }
 
 static void sort_distinct(exprs *args) {
-  if (args->n < 2) return;
-  qsort(args->at, args->n, sizeof *args->at, by_id);
-  size_t kept = 1;
+  if (args->n == 2 && args->at[0] > args->at[1]) {
+    loom_expr t = args->at[0];
+    args->at[0] = args->at[1];
+    args->at[1] = t;
+  } else if (args->n > 2) {
+    qsort(args->at, args->n, sizeof *args->at, by_id);
+  }
+  size_t kept = args->n > 0;
   for (size_t i = 1; i < args->n; i++)
     if (args->at[i] != args->at[kept - 1]) args->at[kept++] = args->at[i];
   args->n = kept;
@@ -118,28 +144,39 @@ static loom_expr reduce(loom_ctx *ctx, loom_kind kind, exprs *args) {
 }
 
 static loom_expr build(loom_ctx *ctx, loom_kind kind, size_t n, const loom_expr *list) {
-  if (n == 0) {
-    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "%s of nothing", loom_kind_name(kind));
-    return LOOM_NONE;
-  }
-  if (!loom_usable(ctx, n, list)) return LOOM_NONE;
-  exprs args = {0};
+  exprs args = {.at = args.few, .capacity = FEW};
   loom_num number = LOOM_NUM_NONE;
   bool good = true;
   for (size_t i = 0; good && i < n; i++) good = flatten(ctx, kind, list[i], &args, &number);
   if (good && !loom_num_is_none(number)) {
     loom_expr e = loom_from_num(ctx, number);
-    good = e != LOOM_NONE && loom_vec_push(ctx, &args, e);
+    good = e != LOOM_NONE && push(ctx, &args, e);
   }
   loom_expr result = good ? reduce(ctx, kind, &args) : LOOM_NONE;
-  loom_vec_free(ctx, &args);
+  if (args.at != args.few) loom_realloc_array(ctx, args.at, args.capacity, 0, sizeof *args.at);
   return loom_finish(ctx, result);
 }
 
+static loom_expr extreme(loom_ctx *ctx, loom_kind kind, size_t n, const loom_expr *list) {
+  if (n == 0) {
+    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "%s of nothing", loom_kind_name(kind));
+    return LOOM_NONE;
+  }
+  if (!loom_usable(ctx, n, list)) return LOOM_NONE;
+  if (n != 2) return build(ctx, kind, n, list);
+  unsigned operation = kind == LOOM_MAX ? LOOM_MEMO_MAX : LOOM_MEMO_MIN;
+  bool swap = list[0] > list[1];
+  loom_expr a = list[swap], b = list[!swap], result = loom_memo_get(ctx, operation, a, b);
+  if (result != LOOM_NONE) return result;
+  result = build(ctx, kind, n, list);
+  loom_memo_put(ctx, operation, a, b, result);
+  return result;
+}
+
 loom_expr loom_min(loom_ctx *ctx, size_t n, const loom_expr *args) {
-  return build(ctx, LOOM_MIN, n, args);
+  return extreme(ctx, LOOM_MIN, n, args);
 }
 
 loom_expr loom_max(loom_ctx *ctx, size_t n, const loom_expr *args) {
-  return build(ctx, LOOM_MAX, n, args);
+  return extreme(ctx, LOOM_MAX, n, args);
 }

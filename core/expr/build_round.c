@@ -13,8 +13,8 @@ typedef struct parts {
 } parts;
 
 static bool split_term(loom_ctx *ctx, parts *p, loom_term term) {
-  loom_facts whole = loom_facts_term(ctx, term.coef, term.id);
-  if (whole.integer == LOOM_YES) return loom_terms_push(&p->outside, term.coef, term.id);
+  if (loom_term_is_integer(ctx, term.coef, term.id))
+    return loom_terms_push(&p->outside, term.coef, term.id);
   if (loom_facts_of(ctx, term.id).integer != LOOM_YES) p->integer_terms = false;
   loom_num den = loom_num_denominator(ctx, term.coef);
   loom_num gcd = loom_num_gcd(ctx, p->den, den);
@@ -168,9 +168,10 @@ static loom_expr round_other(loom_ctx *ctx, loom_terms *sum, bool up) {
 
 /* Whether 0 < a <= b (up) or 0 <= a < b. */
 static bool within(loom_ctx *ctx, bool up, loom_expr a, loom_expr b) {
-  loom_facts f = loom_facts_of(ctx, a);
-  if (loom_facts_of(ctx, b).sign != LOOM_POS || (f.sign & LOOM_NEG)) return false;
-  if (up && f.sign != LOOM_POS) return false;
+  loom_facts f = loom_facts_of(ctx, a), g = loom_facts_of(ctx, b);
+  if (g.sign != LOOM_POS || (f.sign & LOOM_NEG) || (up && f.sign != LOOM_POS)) return false;
+  if (up ? f.hi <= g.lo : f.hi < g.lo) return true;
+  if (f.lo > g.hi || loom_expr_is_num(ctx, a)) return false;
   uint8_t sign = loom_facts_difference(ctx, a, b).sign;
   return up ? !(sign & LOOM_POS) : sign == LOOM_NEG;
 }
@@ -194,10 +195,15 @@ loom_expr loom_round_quotient(loom_ctx *ctx, bool up, loom_expr numerator, loom_
   return loom_make_args(ctx, LOOM_FLOORDIV, 2, (loom_expr[]){numerator, denominator});
 }
 
+/* Whether terms that are no integers add up to one. */
+static bool is_whole(loom_ctx *ctx, const loom_terms *sum) {
+  if (sum->n == 1 && loom_num_is_zero(sum->constant)) return false;
+  return loom_facts_sum(ctx, sum->constant, sum->n, sum->at).integer == LOOM_YES;
+}
+
 static loom_expr round_parts(loom_ctx *ctx, parts *p, bool up) {
-  loom_facts facts = loom_facts_sum(ctx, p->inside.constant, p->inside.n, p->inside.at);
   loom_expr inside;
-  if (facts.integer == LOOM_YES)
+  if (is_whole(ctx, &p->inside))
     inside = loom_terms_build(&p->inside);
   else if (p->inside.n == 0)
     inside = loom_from_num(ctx, up ? loom_num_ceil(ctx, p->inside.constant)
@@ -251,5 +257,10 @@ loom_expr loom_floor(loom_ctx *ctx, loom_expr a) {
 }
 
 loom_expr loom_ceil(loom_ctx *ctx, loom_expr a) {
-  return loom_usable1(ctx, a) ? loom_finish(ctx, loom_build_ceil(ctx, a)) : LOOM_NONE;
+  if (!loom_usable1(ctx, a)) return LOOM_NONE;
+  loom_expr result = loom_memo_get(ctx, LOOM_MEMO_CEIL, a, a);
+  if (result != LOOM_NONE) return result;
+  result = loom_finish(ctx, loom_build_ceil(ctx, a));
+  loom_memo_put(ctx, LOOM_MEMO_CEIL, a, a, result);
+  return result;
 }

@@ -166,3 +166,19 @@ loom_facts loom_facts_term(loom_ctx *ctx, loom_num coef, loom_expr e) {
   if (cell->kind == LOOM_POW) return loom_facts_product(ctx, coef, 1, &cell->u.power);
   return loom_facts_product(ctx, coef, 1, &(loom_power){e, 1});
 }
+
+bool loom_has_denominator(const loom_cell *cell) {
+  if (cell->kind == LOOM_POW) return cell->u.power.exponent < 0;
+  if (cell->kind != LOOM_MUL) return false;
+  for (uint32_t i = 0; i < cell->count; i++)
+    if (cell->u.powers[i].exponent < 0) return true;
+  return false;
+}
+
+bool loom_term_is_integer(loom_ctx *ctx, loom_num coef, loom_expr e) {
+  if (loom_num_is_big(coef) || loom_has_denominator(loom_cell_of(ctx, e)))
+    return loom_facts_term(ctx, coef, e).integer == LOOM_YES;
+  loom_facts f = loom_facts_of(ctx, e);
+  if (f.integer != LOOM_YES) return false;
+  return coef.den == 1 || (f.modulus % coef.den == 0 && f.remainder % coef.den == 0);
+}

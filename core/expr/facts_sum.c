@@ -105,14 +105,6 @@ static void add_class(state *s, int64_t p, int64_t q, loom_residue_class r) {
   add_whole_class(s, scaled, r);
 }
 
-static bool has_denominator(const loom_cell *cell) {
-  if (cell->kind == LOOM_POW) return cell->u.power.exponent < 0;
-  if (cell->kind != LOOM_MUL) return false;
-  for (uint32_t i = 0; i < cell->count; i++)
-    if (cell->u.powers[i].exponent < 0) return true;
-  return false;
-}
-
 /* A term seen as one value. */
 static void add_value(state *s, loom_facts f) {
   add_end(&s->lo, 1, 1, f.lo);
@@ -126,7 +118,7 @@ static void add_value(state *s, loom_facts f) {
 
 static void add_term(loom_ctx *ctx, state *s, loom_num coef, loom_expr e) {
   const loom_cell *cell = loom_cell_of(ctx, e);
-  if (loom_num_is_big(coef) || has_denominator(cell)) {
+  if (loom_num_is_big(coef) || loom_has_denominator(cell)) {
     add_value(s, loom_facts_term(ctx, coef, e));
     return;
   }

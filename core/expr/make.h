@@ -81,8 +81,18 @@ static inline loom_expr loom_finish(const loom_ctx *ctx, loom_expr result) {
   return loom_base_failed(ctx) ? LOOM_NONE : result;
 }
 
-/* The cache of binary results. */
-enum { LOOM_MEMO_ADD, LOOM_MEMO_MUL, LOOM_MEMO_DIV, LOOM_MEMO_SUB };
+/* The cache of results of one or two arguments (b = a for one). */
+enum {
+  LOOM_MEMO_ADD,
+  LOOM_MEMO_MUL,
+  LOOM_MEMO_DIV,
+  LOOM_MEMO_SUB,
+  LOOM_MEMO_MIN,
+  LOOM_MEMO_MAX,
+  LOOM_MEMO_CEIL,
+  LOOM_MEMO_FLOORDIV
+};
+#define LOOM_MEMO_BITS 3
 loom_expr loom_memo_get(const loom_ctx *ctx, unsigned operation, loom_expr a, loom_expr b);
 void loom_memo_put(loom_ctx *ctx, unsigned operation, loom_expr a, loom_expr b, loom_expr result);
 /* Forgets everything: after nodes died. */

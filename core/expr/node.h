@@ -128,7 +128,7 @@ typedef struct loom_side {
 #define LOOM_MEMO_SIZE 4096
 typedef struct loom_memo_entry {
   loom_expr a, b, result;
-  uint32_t stamp; /* epoch << 2 | operation */
+  uint32_t stamp; /* epoch << LOOM_MEMO_BITS | operation */
 } loom_memo_entry;
 
 /* Something outside the table that holds expressions: called at the end of a collection, it marks

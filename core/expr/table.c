@@ -213,10 +213,14 @@ static uint32_t memo_index(unsigned operation, loom_expr a, loom_expr b) {
   return (uint32_t)(h >> 40) & (LOOM_MEMO_SIZE - 1);
 }
 
+static uint32_t stamp_of(const loom_ctx *ctx, unsigned operation) {
+  return ctx->memo_epoch << LOOM_MEMO_BITS | operation;
+}
+
 loom_expr loom_memo_get(const loom_ctx *ctx, unsigned operation, loom_expr a, loom_expr b) {
   if (!ctx->memo) return LOOM_NONE;
   const loom_memo_entry *entry = &ctx->memo[memo_index(operation, a, b)];
-  bool hit = entry->a == a && entry->b == b && entry->stamp == (ctx->memo_epoch << 2 | operation);
+  bool hit = entry->a == a && entry->b == b && entry->stamp == stamp_of(ctx, operation);
   return hit ? entry->result : LOOM_NONE;
 }
 
@@ -228,11 +232,11 @@ void loom_memo_put(loom_ctx *ctx, unsigned operation, loom_expr a, loom_expr b, 
     memset(ctx->memo, 0, LOOM_MEMO_SIZE * sizeof *ctx->memo);
   }
   ctx->memo[memo_index(operation, a, b)] =
-      (loom_memo_entry){a, b, result, ctx->memo_epoch << 2 | operation};
+      (loom_memo_entry){a, b, result, stamp_of(ctx, operation)};
 }
 
 void loom_memo_clear(loom_ctx *ctx) {
-  ctx->memo_epoch = (ctx->memo_epoch + 1) & (UINT32_MAX >> 2);
+  ctx->memo_epoch = (ctx->memo_epoch + 1) & (UINT32_MAX >> LOOM_MEMO_BITS);
   if (ctx->memo_epoch == 0) {
     ctx->memo_epoch = 1;
     if (ctx->memo) memset(ctx->memo, 0, LOOM_MEMO_SIZE * sizeof *ctx->memo);
