@@ -214,6 +214,48 @@ static void draw_tree(tree *t, int n) {
   }
 }
 
+static int add_desc(tree *t, op o, int a, int b, int c) {
+  t->at[t->n] = (desc){.op = o, .kid = {a, b, c}, .den = 1};
+  return t->n++;
+}
+
+static int add_literal(tree *t, int value) {
+  int i = add_desc(t, LITERAL, 0, 0, 0);
+  t->at[i].num = value;
+  return i;
+}
+
+static int add_symbol(tree *t) {
+  static const int integers[] = {X, Y, Z, W, M, T, U};
+  int i = add_desc(t, SYMBOL, 0, 0, 0);
+  t->at[i].num = integers[draw(7)];
+  return i;
+}
+
+/* Index arithmetic: multiples of integers added up, divided and reduced by numbers with common
+** factors, by symbols, and again. */
+static void draw_index(tree *t) {
+  static const int sizes[] = {1, 2, 3, 4, 6, 8, 12, -1, -2, -4, -6, 64};
+  t->n = 0;
+  int e = add_symbol(t);
+  while (t->n < MOST - 8) {
+    int term = draw(3) == 0 ? (int)draw((uint32_t)t->n) : add_symbol(t);
+    int factor = draw(5) ? add_literal(t, sizes[draw(12)]) : add_symbol(t);
+    e = add_desc(t, ADD, e, add_desc(t, MUL, factor, term, 0), 0);
+    if (draw(3) == 0) e = add_desc(t, ADD, e, add_literal(t, between(-9, 20)), 0);
+    int by = draw(4) ? add_literal(t, sizes[draw(12)]) : add_symbol(t);
+    switch (draw(7)) {
+    case 0: e = add_desc(t, FDIV, e, by, 0); break;
+    case 1: e = add_desc(t, MOD, e, by, 0); break;
+    case 2: e = add_desc(t, MODIDX, e, by, add_literal(t, sizes[draw(12)])); break;
+    case 3: e = add_desc(t, CEIL, add_desc(t, DIV, e, by, 0), 0, 0); break;
+    case 4: e = add_desc(t, FLOOR, add_desc(t, DIV, e, by, 0), 0, 0); break;
+    case 5: e = add_desc(t, draw(2) ? MIN2 : MAX2, e, by, 0); break;
+    default: break;
+    }
+  }
+}
+
 static ratio extreme(ratio a, ratio b, bool largest) {
   if (is_none(a) || is_none(b)) return none;
   return (cmp(a, b) < 0) == largest ? b : a;
@@ -438,24 +480,36 @@ static int rounds(int usual) {
   return text_of ? atoi(text_of) : usual;
 }
 
-static void every_part_keeps_its_value(void **unused) {
-  (void)unused;
+static void check_trees(bool index, int n) {
   loom_ctx *ctx = loom_ctx_new();
   loom_expr s[N_SYMBOLS], built[MOST];
   tree t;
   long checked = 0;
-  for (int round = 0; round < rounds(4000); round++) {
+  for (int round = 0; round < n; round++) {
     if (round % 500 == 0) {
       loom_ctx_free(ctx);
       ctx = loom_ctx_new();
       make_symbols(ctx, s);
     }
-    draw_tree(&t, between(4, 14));
+    if (index)
+      draw_index(&t);
+    else
+      draw_tree(&t, between(4, 14));
     build_tree(ctx, &t, s, built);
     for (int p = 0; p < 24; p++) checked += check_point(ctx, &t, built, s);
   }
-  assert_true(checked > rounds(4000));
+  assert_true(checked > n);
   loom_ctx_free(ctx);
+}
+
+static void every_part_keeps_its_value(void **unused) {
+  (void)unused;
+  check_trees(false, rounds(4000));
+}
+
+static void index_arithmetic_keeps_its_value(void **unused) {
+  (void)unused;
+  check_trees(true, rounds(4000) / 4);
 }
 
 /* ---- independence of history ------------------------------------------------------------------- */
@@ -540,6 +594,7 @@ int main(void) {
   state *= 0x9e3779b97f4a7c15u;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_part_keeps_its_value),
+      cmocka_unit_test(index_arithmetic_keeps_its_value),
       cmocka_unit_test(history_does_not_show),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
