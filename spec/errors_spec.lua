@@ -68,6 +68,33 @@ describe("errors", function()
       { size = true, name = true }, "arch[1]")
     assert.equal("arch[1]: unknown key 'sise'; nearest: size", (tostring(e):match "^[^\n]*"))
     assert.has_no.errors(function() errors.check_keys("k", { size = 1, 5 }, { size = true },
-      "p") end)
+      "p", 1) end)
+  end)
+
+  it("refuse values without a key beyond those expected", function()
+    for _, case in ipairs {
+      { { 1 }, 0 }, { { 1, 2 }, 1 }, { { [2] = 1 }, 3 }, { { [1.5] = 1 }, math.huge },
+      { { [0] = 1 }, math.huge }, { { [true] = 1 }, math.huge }, { { 1, nil, 3 }, math.huge },
+    } do
+      assert.equal("k", front.raised(errors.check_keys, "k", case[1], {}, "p", case[2]).kind)
+    end
+    assert.has_no.errors(function() errors.check_keys("k", { 1, 2, 3 }, {}, "p", 3) end)
+  end)
+
+  it("keep to their line whatever names and texts hold", function()
+    local source = { name = "a\27[31m\nb", text = "for \27[2J\7m" }
+    local e = front.raised(errors.raise_at, "k", source, 5, "no '\27[31m\n\r\0\127' here")
+    local text = tostring(e)
+    assert.is_nil(text:find "[\0-\9\11-\31\127]")
+    assert.equal("a\\x1B[31m\\nb:1:5: no '\\x1B[31m\\n\\r\\x00\\x7F' here",
+      (text:match "^[^\n]*"))
+    local _, lines = text:gsub("\n", "")
+    assert.equal(3, lines)
+  end)
+
+  it("shorten long places", function()
+    local e = errors.new("k", "m", { path = "nodes" .. (".branches[1]"):rep(1000) .. ".last" })
+    assert.is_true(#tostring(e) < 250)
+    front.mentions(tostring(e), { "nodes.branches[1]", " ... ", ".last: m" })
   end)
 end)

@@ -102,11 +102,10 @@ local function may_reuse(x, path)
     fail(("\"all\", a set expression or a list of tensors expected, got %s"):format(type(x)), path)
   end
   local list = {}
-  for i, name in ipairs(x) do
+  for i, name in ipairs(errors.list(KIND, x, path, "tensors")) do
     if type(name) ~= "string" then fail("tensor name expected", ("%s[%d]"):format(path, i)) end
     list[i] = name
   end
-  errors.check_keys(KIND, x, {}, path)
   return list
 end
 
@@ -192,7 +191,7 @@ local function dimension(x, name, path)
   if type(x) ~= "table" then x = { fanout = x } end
   local known = { name = true }
   for key in pairs(dimension_fields) do known[key] = true end
-  errors.check_keys(KIND, x, known, path)
+  errors.check_keys(KIND, x, known, path, x.fanout == nil and 1 or 0)
   local result = { name = name, may_reuse = "all", usage_scale = 1, power_gateable = false }
   local fanout = x.fanout == nil and x[1] or x.fanout
   if fanout == nil then fail(("dimension %s has no fanout"):format(name), path, name) end
@@ -217,6 +216,7 @@ local function spatial(x, path)
   local list = {}
   if x == nil then return list end
   if type(x) ~= "table" then fail("list of dimensions expected", path) end
+  if x[1] ~= nil then errors.list(KIND, x, path, "dimensions") end
   for i, d in ipairs(x) do
     local place = ("%s[%d]"):format(path, i)
     if type(d) ~= "table" then fail("table of a dimension expected", place) end
@@ -241,10 +241,8 @@ local function action_list(t, class, path)
     seen[name] = true
     list[#list + 1] = action(x, name, place)
   end
-  if t.actions ~= nil and type(t.actions) ~= "table" then
-    fail("list of actions expected", path .. ".actions")
-  end
-  for i, x in ipairs(t.actions or {}) do
+  local listed = t.actions == nil and {} or t.actions
+  for i, x in ipairs(errors.list(KIND, listed, path .. ".actions", "actions")) do
     local place = ("%s.actions[%d]"):format(path, i)
     if type(x) ~= "table" then fail("table of an action expected", place) end
     add(x.name, x, place)
@@ -308,7 +306,7 @@ local function constructor(class, function_name)
     end
     node.name = t.name or t[1]
     for key in pairs(t) do
-      if math.type(key) == "integer" and not (key == 1 and t.name == nil) then
+      if type(key) ~= "string" and not (key == 1 and t.name == nil) then
         fail(("loom.%s takes one name, then keys"):format(function_name), function_name)
       end
     end
@@ -340,16 +338,32 @@ end
 
 local make_container = constructor("Container", "fanout")
 
--- A key of loom.fanout that is no field names a dimension, unless it is nearly the name of a field.
+-- What a key of loom.fanout can be meant to be: any key of any component, action or dimension but
+-- those for searches.
+local function all_keys()
+  local known = {}
+  for _, class in pairs(classes) do
+    for key in pairs(known_keys(class)) do
+      if class.fields[key] ~= set then known[key] = true end
+    end
+  end
+  for _, fields in ipairs { action_fields, dimension_fields } do
+    for key in pairs(fields) do known[key] = true end
+  end
+  return errors.keys(known)
+end
+
+-- A key of loom.fanout that is no field names a dimension, unless it is another component's key or
+-- nearly one: a letter off, two in long ones.
 local function dimension_keys(node)
-  local known = known_keys(classes.Container)
-  local names = {}
+  local known, all, names = known_keys(classes.Container), all_keys(), {}
   for _, key in ipairs(errors.keys(node)) do
     if not known[key] then
-      local near = #key > 3 and errors.nearest(key, errors.keys(known)) or {}
+      local near = errors.nearest(key, all, #key > 3 and (#key > 7 and 2 or 1) or 0)
       if #near > 0 then
-        fail(("key '%s' of %s is neither a field nor clearly a dimension; nearest: %s")
-          :format(key, tostring(node.name), table.concat(near, ", ")), "fanout", key)
+        fail(("key '%s' is no clear name of a dimension; nearest: %s; a dimension called so is "
+          .. "written spatial = { %s = ... }"):format(key, table.concat(near, ", "), key),
+          ("loom.fanout (%s)"):format(tostring(node.name)), key)
       end
       names[#names + 1] = key
     end
@@ -361,12 +375,10 @@ end
 ---@param t table
 function arch.fanout(t)
   local node = make_container(t)
-  if node.spatial == nil then
-    node.spatial = {}
-    for _, key in ipairs(dimension_keys(node)) do
-      node.spatial[key], node[key] = node[key], nil
-    end
-  end
+  local names = dimension_keys(node)
+  if node.spatial ~= nil then return node end
+  node.spatial = {}
+  for _, key in ipairs(names) do node.spatial[key], node[key] = node[key], nil end
   return node
 end
 
@@ -376,6 +388,7 @@ arch.container = arch.fanout
 ---@param t table
 function arch.fork(t)
   if type(t) ~= "table" then errors.raise("bad_argument", "loom.fork needs a list of branches") end
+  errors.check_keys(KIND, t, { branches = true }, "loom.fork", t.branches == nil and math.huge or 0)
   return { class = "Fork", branches = t.branches or table.move(t, 1, #t, 1, {}) }
 end
 
@@ -445,12 +458,12 @@ end
 
 local function list_of(def)
   if def.nodes ~= nil then
-    errors.check_keys(KIND, def, { nodes = true, name = true }, "arch")
-    if type(def.nodes) ~= "table" then fail("list of components expected", "arch.nodes") end
+    errors.list(KIND, def.nodes, "arch.nodes", "components")
+    errors.check_keys(KIND, def, { nodes = true, name = true }, "arch", math.huge)
     if def[1] ~= nil then fail("components are listed directly or in nodes, not both", "arch") end
     return def.nodes, "arch.nodes"
   end
-  errors.check_keys(KIND, def, { name = true, nodes = true }, "arch")
+  errors.check_keys(KIND, def, { name = true, nodes = true }, "arch", math.huge)
   return def, "arch"
 end
 
@@ -467,24 +480,29 @@ local read_list
 
 local function read_fork(self, t, place, depth)
   errors.check_keys(KIND, t, { class = true, branches = true }, place)
-  if type(t.branches) ~= "table" or #t.branches == 0 then
-    fail("a fork needs branches, each a list of components", place)
-  end
+  local branches = t.branches == nil and {} or t.branches
+  errors.list(KIND, branches, place .. ".branches", "branches")
+  if #branches == 0 then fail("a fork needs branches, each a list of components", place) end
   if depth >= arch.max_depth then
     fail(("forks nested beyond depth %d"):format(arch.max_depth), place)
   end
   local fork = { class = "Fork", branches = {} }
-  for i, branch in ipairs(t.branches) do
+  for i, branch in ipairs(branches) do
     local path = ("%s.branches[%d]"):format(place, i)
-    if type(branch) ~= "table" then fail("a branch is a list of components", path) end
+    errors.list(KIND, branch, path, "components")
+    if self.open[branch] then
+      fail("the list stands inside itself: it is " .. errors.short(self.open[branch]), path)
+    end
     fork.branches[i] = read_list(self, branch, path, depth + 1)
   end
   return fork
 end
 
--- Checks a list of components, the last of which is a compute unit or a fork.
+-- Checks a list of components, the last of which is a compute unit or a fork; self.open has the
+-- lists around it by their paths.
 function read_list(self, list, path, depth)
   local nodes = {}
+  self.open[list] = path
   for i, t in ipairs(list) do
     local place = ("%s[%d]"):format(path, i)
     if i > 1 and nodes[i - 1].class == "Fork" then fail("nothing can follow a fork", place) end
@@ -499,6 +517,7 @@ function read_list(self, list, path, depth)
     fail(("no compute unit: the last component must be one%s")
       :format(last and ", not " .. last.name or ""), path)
   end
+  self.open[list] = nil
   return nodes
 end
 
@@ -511,8 +530,9 @@ function arch.new(def)
   end
   local list, path = list_of(def)
   if def.name ~= nil and type(def.name) ~= "string" then fail("text expected", "arch.name") end
-  local self = { name = def.name, components = {}, by_name = {} }
+  local self = { name = def.name, components = {}, by_name = {}, open = {} }
   self.nodes = read_list(self, list, path, 0)
+  self.open = nil
   return new_object(self)
 end
 

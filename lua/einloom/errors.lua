@@ -13,13 +13,34 @@ local errors = {}
 ---@field text? string the source line that the caret points into
 ---@field path? string place in a table, e.g. `mapping.nodes[3]`, where there is no text
 ---@field caller? string "file:line" of the script that passed the text in
+---@field traceback? string where a function of the user's failed
 local Error = { __name = "einloom.error" }
 Error.__index = Error
 
+local names_of_bytes = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
+--- A text for people: control characters as escapes, so that it stays on its line.
+---@param text string
+---@return string
+function errors.printable(text)
+  return (text:gsub("[%c\x7F]", function(c)
+    return names_of_bytes[c] or ("\\x%02X"):format(c:byte())
+  end))
+end
+
+--- A place of any length for people: its beginning and its end.
+---@param path string
+---@return string
+function errors.short(path)
+  if #path <= 200 then return path end
+  return ("%s ... %s"):format(path:sub(1, 90), path:sub(-90))
+end
+
 local function place(e)
-  if e.line then return ("%s:%d:%d: "):format(e.file or "?", e.line, e.column) end
-  if e.path then return e.path .. ": " end
-  if e.file then return e.file .. ": " end
+  local file = errors.printable(e.file or "?")
+  if e.line then return ("%s:%d:%d: "):format(file, e.line, e.column) end
+  if e.path then return errors.printable(errors.short(e.path)) .. ": " end
+  if e.file then return file .. ": " end
   return ""
 end
 
@@ -34,13 +55,14 @@ local function excerpt(text, column)
 end
 
 function Error:__tostring()
-  local lines = { place(self) .. self.message }
+  local lines = { place(self) .. errors.printable(self.message) }
   if self.text and self.column then
     local text, column = excerpt(self.text, self.column)
-    lines[#lines + 1] = "  " .. text
+    lines[#lines + 1] = "  " .. text:gsub("[\0-\8\10-\31\127]", "?")
     lines[#lines + 1] = "  " .. text:sub(1, column - 1):gsub("[^\t]", " ") .. "^"
   end
-  if self.caller then lines[#lines + 1] = "  in " .. self.caller end
+  if self.caller then lines[#lines + 1] = "  in " .. errors.printable(self.caller) end
+  lines[#lines + 1] = self.traceback
   return table.concat(lines, "\n")
 end
 
@@ -175,9 +197,10 @@ end
 --- case does not count), or one the beginning of the other.
 ---@param name string
 ---@param known string[]
+---@param limit? integer typing mistakes
 ---@return string[]
-function errors.nearest(name, known)
-  local limit = math.min(3, 1 + #name // 4)
+function errors.nearest(name, known, limit)
+  limit = limit or math.min(3, 1 + #name // 4)
   local found, seen = {}, {}
   local lower = name:lower()
   for _, candidate in ipairs(known) do
@@ -232,18 +255,59 @@ function errors.keys(t)
   return names
 end
 
---- Raises unless every string key of `t` is a key of `known`.
+-- Raises unless the keys of `t` that are no strings are 1, 2, ..., at most `most`.
+local function check_positions(kind, t, path, most)
+  local n = 0
+  for key in pairs(t) do
+    if type(key) ~= "string" then
+      n = n + 1
+      if math.type(key) ~= "integer" or key < 1 or key > most then
+        local message = most == 0 and "[%s]: every value needs a key here"
+          or most < math.huge and "[%s]: only %d without a key expected"
+          or "[%s] is no position in a list"
+        errors.raise(kind, message:format(tostring(key), most), { path = path })
+      end
+    end
+  end
+  for i = 1, n do
+    if t[i] == nil then errors.raise(kind, ("[%d] is missing"):format(i), { path = path }) end
+  end
+end
+
+--- Raises unless every string key of `t` is a key of `known` and there are at most `positional`
+--- other values (none if absent), at 1, 2, ...
 ---@param kind string
 ---@param t table
 ---@param known table<string, any>
 ---@param path string
-function errors.check_keys(kind, t, known, path)
+---@param positional? number
+function errors.check_keys(kind, t, known, path, positional)
   for _, key in ipairs(errors.keys(t)) do
     if known[key] == nil then
       errors.raise(kind, ("unknown key '%s'%s"):format(key, errors.hint(key, errors.keys(known))),
         { path = path, name = key })
     end
   end
+  check_positions(kind, t, path, positional or 0)
+end
+
+--- The list `t`; raises unless it is a table with the keys 1, 2, ... only.
+---@param kind string
+---@param t any
+---@param path string
+---@param what string what it is a list of
+---@return table
+function errors.list(kind, t, path, what)
+  if type(t) ~= "table" then
+    errors.raise(kind, ("list of %s expected, got %s"):format(what, type(t)), { path = path })
+  end
+  local key = errors.keys(t)[1]
+  if key then
+    errors.raise(kind, ("list of %s expected, not a table with keys ('%s')"):format(what, key),
+      { path = path, name = key })
+  end
+  check_positions(kind, t, path, math.huge)
+  return t
 end
 
 return errors

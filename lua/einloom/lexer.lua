@@ -71,6 +71,9 @@ function Lexer:advance()
       self:fail("malformed number '" .. self.source.text:match("^[%w_.]+", position) .. "'")
     end
     local shown = byte >= 32 and byte < 127 and "'" .. value .. "'" or ("byte 0x%02X"):format(byte)
+    if self.source.text:find("^\xEF\xBB\xBF", position) then
+      self:fail "unexpected byte order mark (UTF-8): save the text without it"
+    end
     self:fail(("unexpected %s"):format(shown))
   end
 end

@@ -84,12 +84,16 @@ local function flag(t, key, at, default)
   return x
 end
 
+-- A list inside a node, e.g. its tensors.
+local function list_field(t, key, at, what)
+  local ok, list = pcall(errors.list, KIND, t[key], key, what)
+  if not ok then fail(at, ("%s node: %s: %s"):format(t.node, key, list.message)) end
+  return list
+end
+
 local function tensor_list(t, at)
   local list = {}
-  if type(t.tensors) ~= "table" then
-    fail(at, ("%s node: list of tensors expected"):format(t.node))
-  end
-  for i, name in ipairs(t.tensors) do
+  for i, name in ipairs(list_field(t, "tensors", at, "tensors")) do
     if type(name) ~= "string" then fail(at, ("%s node: tensor names expected"):format(t.node)) end
     list[i] = name
   end
@@ -113,9 +117,21 @@ end
 local function shape(x, at, what)
   if math.type(x) == "integer" and x > 0 then return x end
   local ok, result = pcall(value.check, x, "bad_tile_shape", what, { above = 0, integer = true })
-  if ok then return result end
-  fail(at, ("%s: %s"):format(what, errors.is(result) and result.message or tostring(result)),
-    "bad_tile_shape")
+  if not ok then
+    fail(at, ("%s: %s"):format(what, errors.is(result) and result.message or tostring(result)),
+      "bad_tile_shape")
+  end
+  if core.is_expr(result) then
+    if result:is_integer() ~= true then
+      fail(at, ("%s: %s is not known to be an integer"):format(what, tostring(result)),
+        "bad_tile_shape")
+    end
+    if result:kind() == "sym" and not core.int(1):le(result) then
+      fail(at, ("%s: %s is not known to be at least 1"):format(what, tostring(result)),
+        "bad_tile_shape")
+    end
+  end
+  return result
 end
 
 local function holder_node(t, at)
@@ -139,17 +155,16 @@ end
 
 local check_list
 
-local function split_node(t, at, depth)
-  if type(t.branches) ~= "table" or #t.branches == 0 then
-    fail(at, ("%s node without branches"):format(t.node))
-  end
+local function split_node(t, at, depth, open)
+  local branches = t.branches == nil and {} or list_field(t, "branches", at, "branches")
+  if #branches == 0 then fail(at, ("%s node without branches"):format(t.node)) end
   if depth >= mapping.max_depth then
     fail(at, ("%s nodes nested beyond depth %d"):format(t.node, mapping.max_depth), "depth")
   end
   local node = { node = t.node, branches = {} }
-  for i, branch in ipairs(t.branches) do
-    if type(branch) ~= "table" then fail(at, "a branch is a list of nodes") end
-    node.branches[i] = check_list(branch, ("%s.branches[%d]"):format(at.path, i), depth + 1)
+  for i, branch in ipairs(branches) do
+    local path = ("%s.branches[%d]"):format(at.path, i)
+    node.branches[i] = check_list(branch, path, depth + 1, open)
   end
   return node
 end
@@ -181,7 +196,7 @@ local readers = {
   end,
 }
 
-local function check_node(t, path, depth)
+local function check_node(t, path, depth, open)
   local at = { path = path }
   if type(t) ~= "table" then fail(at, ("node expected, got %s"):format(type(t))) end
   at.where, at.text = type(t.where) == "string" and t.where or nil, mapping_text.position_of(t)
@@ -200,51 +215,80 @@ local function check_node(t, path, depth)
         :format(t.node, key, errors.hint(key, errors.keys(known))), nil, key)
     end
   end
-  local node = readers[t.node](t, at, depth)
-  node.where = at.where or path
+  for key in pairs(t) do
+    if type(key) ~= "string" then
+      fail(at, ("%s node: every value needs a key, [%s] has none"):format(t.node, tostring(key)))
+    end
+  end
+  local node = readers[t.node](t, at, depth, open)
+  node.where = at.where or errors.short(path)
+  if at.text and node.tensors then mapping_text.keep_position(node, at.text) end
   return node, at
 end
 
-function check_list(list, path, depth)
+-- `open`: the lists that are being read, by their paths: none may stand inside itself.
+function check_list(list, path, depth, open)
+  errors.list(KIND, list, path, "nodes")
+  if open[list] then
+    errors.raise("depth", "the list stands inside itself: it is " .. errors.short(open[list]),
+      { path = path })
+  end
+  open[list] = path
   local nodes = {}
   for i, t in ipairs(list) do
-    local node, at = check_node(t, ("%s[%d]"):format(path, i), depth)
+    local node, at = check_node(t, ("%s[%d]"):format(path, i), depth, open)
     local last = nodes[#nodes]
     if last and (last.node == "compute" or last.branches) then
       fail(at, ("nothing can follow a %s node in its list"):format(last.node))
     end
     nodes[i] = node
   end
+  open[list] = nil
   return nodes
 end
 
 -- ---- constructors: plain tables in the normal form ----
 
--- Splits {positional..., key = x} of a constructor; aliases map short keys to fields.
-local function keyed(t, function_name, kind, aliases)
+local function misused(function_name, message, ...)
+  errors.raise(KIND, ("loom.%s: " .. message):format(function_name, ...))
+end
+
+-- A node of a constructor's {positional..., key = x}: positions stand for the fields given in
+-- order, aliases for fields; after the last position comes what `rest` (a field) lists.
+local function keyed(t, function_name, kind, positions, aliases, rest)
   if type(t) ~= "table" then
     errors.raise("bad_argument", ("loom.%s needs a table"):format(function_name))
   end
-  local node = { node = kind }
+  local node, n = { node = kind }, 0
+  local function set(field, x)
+    if node[field] ~= nil then misused(function_name, "%s is given twice", field) end
+    node[field] = x
+  end
   for key, x in pairs(t) do
-    if type(key) == "string" then node[aliases and aliases[key] or key] = x end
+    if type(key) == "string" then set(aliases and aliases[key] or key, x) else n = n + 1 end
+  end
+  local first = 1
+  for _, field in ipairs(positions) do
+    if rest and node[field] ~= nil then break end
+    if t[first] ~= nil then set(field, t[first]) end
+    first = first + 1
+  end
+  if rest and t[first] ~= nil then set(rest, table.move(t, first, #t, 1, {})) end
+  for key in pairs(t) do
+    local known = type(key) == "string" or math.type(key) == "integer" and key >= 1 and key <= n
+      and (rest or key < first)
+    if not known then
+      misused(function_name, "[%s]: %s", tostring(key), rest and "no position in a list"
+        or ("only %d without a key expected"):format(#positions))
+    end
   end
   return node
 end
 
 local function holder_constructor(function_name, kind)
   return function(t)
-    local node = keyed(t, function_name, kind)
-    local first = 1
-    if node.component == nil then
-      node.component, first = t[1], 2
-    end
-    if node.tensors == nil then
-      node.tensors = {}
-      for i = first, #t do node.tensors[#node.tensors + 1] = t[i] end
-    elseif t[first] ~= nil then
-      errors.raise(KIND, ("loom.%s: tensors are given twice"):format(function_name))
-    end
+    local node = keyed(t, function_name, kind, { "component" }, nil, "tensors")
+    if node.tensors == nil then node.tensors = {} end
     return node
   end
 end
@@ -253,13 +297,13 @@ local loop_aliases = { tile = "tile_shape", first = "initial_tile_shape" }
 
 local function loop_constructor(function_name, kind)
   return function(t)
-    local node = keyed(t, function_name, kind, loop_aliases)
-    if node.rank_variable == nil then node.rank_variable = t[1] end
-    if node.tile_shape == nil then node.tile_shape = t[2] or 1 end
+    local node = keyed(t, function_name, kind, { "rank_variable", "tile_shape" }, loop_aliases)
+    if node.tile_shape == nil then node.tile_shape = 1 end
     if node.on ~= nil then
       local component, dim = tostring(node.on):match "^(.+)%.([^.]+)$"
-      if not component then
-        errors.raise(KIND, ("loom.%s: on = \"component.dimension\" expected"):format(function_name))
+      if not component then misused(function_name, "on = \"component.dimension\" expected") end
+      if node.component ~= nil or node.dim ~= nil then
+        misused(function_name, "on says what component and dim say")
       end
       node.component, node.dim, node.on = component, dim, nil
     end
@@ -279,11 +323,7 @@ mapping.temporal = loop_constructor("temporal", "temporal")
 mapping.spatial = loop_constructor("spatial", "spatial")
 
 local function split_constructor(kind)
-  return function(t)
-    local node = keyed(t, kind, kind)
-    if node.branches == nil then node.branches = table.move(t, 1, #t, 1, {}) end
-    return node
-  end
+  return function(t) return keyed(t, kind, kind, {}, nil, "branches") end
 end
 
 --- loom.sequential{ {node, ...}, {node, ...} }: branches one after the other.
@@ -297,9 +337,7 @@ mapping.parallel = split_constructor "parallel"
 ---@param t table|string
 function mapping.compute_node(t)
   if type(t) == "string" then t = { t } end
-  local node = keyed(t, "compute_node", "compute")
-  if node.component == nil then node.component = t[1] end
-  return node
+  return keyed(t, "compute_node", "compute", { "component" })
 end
 
 -- ---- the mapping ----
@@ -359,6 +397,33 @@ function Mapping:__tostring()
   return mapping_text.print(raw(self).nodes)
 end
 
+local SYMBOLS = "loom.mapping options.symbols"
+
+-- Symbols given for a text: symbols under their names.
+local function check_symbols(symbols)
+  if type(symbols) ~= "table" then
+    errors.raise("bad_argument", "table of symbols expected", { path = SYMBOLS })
+  end
+  for name, symbol in pairs(symbols) do
+    if not core.is_expr(symbol) or symbol:name() ~= name then
+      errors.raise("bad_argument", ("%s: %s is not the symbol of that name")
+        :format(tostring(name), tostring(symbol)), { path = SYMBOLS })
+    end
+  end
+  return symbols
+end
+
+-- A symbol that no tile shape has was meant for one.
+local function check_used(symbols, used)
+  for _, name in ipairs(errors.keys(symbols)) do
+    if used[name] ~= symbols[name] then
+      errors.raise("bad_argument", ("no tile shape has the symbol '%s'%s")
+        :format(name, errors.hint(name, errors.keys(used))),
+        { path = SYMBOLS, name = name })
+    end
+  end
+end
+
 --- Makes a mapping from text or from a list of nodes; a mapping is given back as it is.
 ---@param x string|table text, list of nodes, { nodes = list }, or a mapping
 ---@param options? { name: string?, symbols: table<string, einloom.Expr>? } chunk name of the text;
@@ -368,22 +433,25 @@ function mapping.new(x, options)
   options = options or {}
   errors.check_keys("bad_argument", options, { name = true, symbols = true },
     "loom.mapping options")
+  local given = check_symbols(options.symbols or {})
   if getmetatable(x) == Mapping then return x end
   local list, path = x, "mapping.nodes"
   if type(x) == "string" then
-    list = mapping_text.parse(x, options.name or "mapping", options.symbols or {})
+    list = mapping_text.parse(x, options.name or "mapping", given)
   elseif type(x) ~= "table" then
     errors.raise("bad_argument", ("loom.mapping needs a text or a table, got %s"):format(type(x)))
   else
-    errors.check_keys(KIND, x, { nodes = true }, "mapping")
-    list = x.nodes or x
-    if type(list) ~= "table" then
-      errors.raise(KIND, "list of nodes expected", { path = "mapping.nodes" })
+    errors.check_keys(KIND, x, { nodes = true }, "mapping", math.huge)
+    if x.nodes ~= nil and x[1] ~= nil then
+      errors.raise(KIND, "nodes are listed directly or in nodes, not both", { path = "mapping" })
     end
+    list = x.nodes == nil and x or x.nodes
   end
-  local nodes = check_list(list, path, 0)
+  local nodes = check_list(list, path, 0, {})
   local source = type(x) == "string" and { name = options.name or "mapping", text = x } or nil
-  return new_object { nodes = nodes, symbols = collect_symbols(nodes), source = source }
+  local symbols = collect_symbols(nodes)
+  check_used(given, symbols)
+  return new_object { nodes = nodes, symbols = symbols, source = source }
 end
 
 --- Whether a value is a mapping.

@@ -17,7 +17,8 @@ local keywords = {
   sequential = true, pipeline = true, parallel = true, branch = true,
 }
 
--- Where a parsed node stands: {source, position}.  Kept aside, so that nodes hold only fields.
+-- Where a parsed node stands: {source, position, tensors = positions}.  Kept aside, so that nodes
+-- hold only fields.
 local positions = setmetatable({}, { __mode = "k" })
 
 --- The source and position of a node that came out of parse and is not yet checked, or nil.
@@ -25,6 +26,13 @@ local positions = setmetatable({}, { __mode = "k" })
 ---@return table?
 function mapping_text.position_of(node)
   return positions[node]
+end
+
+--- Keeps what position_of gives of a parsed node for the checked one.
+---@param node table
+---@param position table
+function mapping_text.keep_position(node, position)
+  positions[node] = position
 end
 
 local function place(lex, node, position)
@@ -45,10 +53,13 @@ local function word(lex, text)
   return true
 end
 
-local function expect_word(lex, text, after)
-  if not word(lex, text) then
-    lex:fail(("expected '%s' after %s, found %s"):format(text, after, lex:shown()))
-  end
+-- Words that can follow the variable of a loop.
+local after_variable = { temporal = { "tile", "first" }, spatial = { "tile", "first", "on" } }
+
+-- "; nearest: tile" if the current token is nearly a word of the list.
+local function hint(lex, words)
+  local near = lex.kind == "name" and errors.nearest(lex.value, words) or {}
+  return #near > 0 and "; nearest: " .. table.concat(near, ", ") or ""
 end
 
 -- ---- tile shapes ----
@@ -103,6 +114,7 @@ local function shape(lex, symbols)
   if keywords[symbol] then
     lex:fail(("expected a tile shape, found '%s'"):format(symbol), position)
   end
+  if symbol == "inf" or symbol == "nan" then bad_shape(lex, symbol, position) end
   return symbols[symbol] or core.symbol(symbol)
 end
 
@@ -132,7 +144,10 @@ local function loops(lex, list, kind, symbols)
     if word(lex, "tile") then node.tile_shape = shape(lex, symbols) end
     if word(lex, "first") then node.initial_tile_shape = shape(lex, symbols) end
     if kind == "spatial" then
-      expect_word(lex, "on", "the loop")
+      if not word(lex, "on") then
+        lex:fail(("expected 'on' after the loop, found %s%s")
+          :format(lex:shown(), hint(lex, after_variable.spatial)))
+      end
       node.component = name(lex, "a component")
       lex:expect(".", "'.' and a dimension")
       node.dim = name(lex, "a dimension")
@@ -144,15 +159,15 @@ end
 local function flags(lex, node)
   if not lex:accept "(" then return end
   repeat
-    local position = lex.position
+    local position, field, x = lex.position, "may_lower", false
     if node.node == "storage" and word(lex, "persistent") then
-      node.persistent = true
-    elseif word(lex, "no") and word(lex, "lowering") then
-      node.may_lower = false
-    else
+      field, x = "persistent", true
+    elseif not (word(lex, "no") and word(lex, "lowering")) then
       local known = node.node == "storage" and "persistent or no lowering" or "no lowering"
       lex:fail("expected " .. known, position)
     end
+    if node[field] ~= nil then lex:fail("the flag is given twice", position) end
+    node[field] = x
   until not lex:accept ","
   lex:expect ")"
 end
@@ -162,7 +177,10 @@ local function holder(lex, kind, position, fields)
   local node = place(lex, fields or {}, position)
   node.node, node.component, node.tensors = kind, name(lex, "a component"), {}
   lex:expect ":"
+  local places = {}
+  positions[node].tensors = places
   while lex.kind == "name" or lex.kind == "string" do
+    places[#places + 1] = lex.position
     node.tensors[#node.tensors + 1] = name(lex)
     if lex:accept "," and lex.kind ~= "name" and lex.kind ~= "string" then
       lex:fail("expected a tensor after ','")
@@ -269,6 +287,26 @@ local function statement(state, lex, symbols)
   end
 end
 
+local statements = {
+  "for", "par", "toll", "custom", "sequential", "pipeline", "parallel", "branch",
+}
+
+-- The statement just read goes on: a word in it, or the word it begins with, may be misspelt.
+local function unfinished(state, lex)
+  local list = state[#state].list or {}
+  local last = list[#list]
+  local more = ""
+  if last and last.node == "compute" then
+    local first = last.einsum or last.component
+    local near = errors.nearest(first, statements)
+    more = #near == 0 and hint(lex, { "on" })
+      or ("; '%s' is no statement; nearest: %s"):format(first, table.concat(near, ", "))
+  elseif last and after_variable[last.node] then
+    more = hint(lex, after_variable[last.node])
+  end
+  lex:fail(("expected the end of the line, found %s%s"):format(lex:shown(), more))
+end
+
 --- Parses a loop-nest text into unchecked nodes in the normal form.
 ---@param text string
 ---@param chunk string name for messages
@@ -280,7 +318,7 @@ function mapping_text.parse(text, chunk, symbols)
   while lex.kind ~= "end" do
     if not lex:accept "newline" then
       statement(state, lex, symbols)
-      if lex.kind ~= "end" then lex:expect("newline", "the end of the line") end
+      if lex.kind ~= "end" and lex.kind ~= "newline" then unfinished(state, lex) end
     end
   end
   local root = state[1].list

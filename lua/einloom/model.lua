@@ -6,6 +6,7 @@ local arch = require "einloom.arch"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local mapping = require "einloom.mapping"
+local mapping_text = require "einloom.mapping_text"
 local readonly = require "einloom.readonly"
 local sets = require "einloom.sets"
 local workload = require "einloom.workload"
@@ -336,6 +337,66 @@ local options_known = {
   allow_unknown_tensors = true, allow_growing_tiles = true, allow_unmapped_einsums = true,
     analyzers = true,
 }
+local WHERE = "options of analyze"
+
+local built_in = {
+  storage = true, toll = true, temporal = true, spatial = true, sequential = true, pipeline = true,
+  parallel = true, compute = true, reservation = true, custom = true,
+}
+
+--- Raises unless a kind of holder can be given an analyzer, and it is a function.
+---@param kind any
+---@param analyze any
+---@param path? string
+function model.check_analyzer(kind, analyze, path)
+  local function fail_(message)
+    errors.raise("bad_argument", message, { path = path or "loom.analyzer" })
+  end
+  if type(kind) ~= "string" or kind == "" then fail_ "the name of a kind of holder expected" end
+  if built_in[kind] then fail_(("%s is a built-in kind of node"):format(kind)) end
+  if type(analyze) ~= "function" then
+    fail_(("%s: function expected, got %s"):format(kind, type(analyze)))
+  end
+end
+
+local function check_options(options)
+  if type(options) ~= "table" then
+    errors.raise("bad_argument", ("table expected, got %s"):format(type(options)), { path = WHERE })
+  end
+  errors.check_keys("bad_argument", options, options_known, WHERE)
+  for key in pairs(options_known) do
+    local x = options[key]
+    local expected = key == "analyzers" and "table" or "boolean"
+    if x ~= nil and type(x) ~= expected then
+      errors.raise("bad_argument", ("%s: %s expected, got %s"):format(key, expected, type(x)),
+        { path = WHERE })
+    end
+  end
+  for kind, analyze in pairs(options.analyzers or {}) do
+    model.check_analyzer(kind, analyze, WHERE)
+  end
+end
+
+-- The core knows where a holder was written; the text knows where its tensor was.
+local function at_tensor(message, w, m)
+  local known, result = {}, nil
+  for _, tensor in ipairs(raw(w).usage.tensors) do known[tensor] = true end
+  local function visit(nodes)
+    for _, node in ipairs(nodes) do
+      for _, branch in ipairs(node.branches or {}) do visit(branch) end
+      local text = node.tensors and mapping_text.position_of(node)
+      local here = text and message:sub(1, #node.where + 2) == node.where .. ": "
+      for i, tensor in ipairs(here and node.tensors or {}) do
+        if not result and not known[tensor] and message:find("'" .. tensor .. "'", 1, true) then
+          local line, column = errors.position(text[1], text.tensors[i])
+          result = ("%s:%d:%d%s"):format(text[1].name, line, column, message:sub(#node.where + 1))
+        end
+      end
+    end
+  end
+  visit(raw(m).nodes)
+  return result or message
+end
 
 --- Analyses a mapping.  A mapping that does not fit gives nil, a message and the kind of the error.
 ---@param w einloom.Workload
@@ -347,7 +408,7 @@ local options_known = {
 function model.analyze(w, a, m, options)
   check_kinds(w, a, m)
   options = options or {}
-  errors.check_keys("bad_argument", options, options_known, "options of analyze")
+  check_options(options)
   local ok, core_w, core_a, core_m = pcall(model.compile, w, a, m)
   if not ok then
     local e = core_w
@@ -357,6 +418,7 @@ function model.analyze(w, a, m, options)
   end
   local result, message, kind = core.analyze(core_w, core_a, core_m, options)
   if result then return result end
+  if kind == "unknown_tensor" then message = at_tensor(message, w, m) end
   return nil, errors.annotate(message, raw(m).source), kind
 end
 

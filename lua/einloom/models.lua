@@ -65,7 +65,7 @@ end
 local function check(options, known, name)
   options = options or {}
   if type(options) ~= "table" then fail("loom.models.%s needs a table", name) end
-  errors.check_keys(KIND, options, known, "loom.models." .. name)
+  errors.check_keys(KIND, options, known, "loom.models." .. name, 1)
   return options
 end
 

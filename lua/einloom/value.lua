@@ -31,11 +31,17 @@ local function refuted(x, method, bound)
   return b[method](b, x) == false
 end
 
---- A number as plain Lua number, anything else unchanged.
+--- A number as plain Lua number, a whole one beyond 64 bits as an exact one, anything else
+--- unchanged.
 ---@param x any
 ---@return any
 function value.plain(x)
-  if math.type(x) == "float" then return math.tointeger(x) or x end
+  if math.type(x) == "float" then
+    local integer = math.tointeger(x)
+    if integer then return integer end
+    local whole = math.abs(x) >= 2 ^ 63 and math.abs(x) < math.huge
+    return whole and core.number(x) or x
+  end
   if core.is_expr(x) and x:is_number() then return x:tointeger() or x end
   return x
 end

@@ -300,7 +300,8 @@ end
 
 local function shared_list(def)
   local list = {}
-  for i, name in ipairs(typed(def.shared_tensors, "table", "workload.shared_tensors", {})) do
+  local given = def.shared_tensors == nil and {} or def.shared_tensors
+  for i, name in ipairs(errors.list(KIND, given, "workload.shared_tensors", "tensors")) do
     list[i] = typed(name, "string", ("workload.shared_tensors[%d]"):format(i))
   end
   return list
@@ -347,7 +348,7 @@ end
 ---@return einloom.Workload
 function workload.new(def)
   if type(def) ~= "table" then errors.raise("bad_argument", "loom.workload needs a table") end
-  errors.check_keys(KIND, def, definition.keys, "workload")
+  errors.check_keys(KIND, def, definition.keys, "workload", math.huge)
   local list = definition.read_einsums(def)
   local variables = definition.list_variables(list)
   definition.check_order(list)

@@ -60,9 +60,11 @@ end
 
 local function projection(list, path)
   local indices = {}
-  for i, pair in ipairs(typed(list, "table", path, nil) or fail("missing projection", path)) do
+  if list == nil then fail("missing projection", path) end
+  for i, pair in ipairs(errors.list(KIND, list, path, "pairs {rank, index}")) do
     local place = ("%s[%d]"):format(path, i)
-    if type(pair) ~= "table" or type(pair[1]) ~= "string" or type(pair[2]) ~= "string" then
+    errors.list(KIND, pair, place, "rank and index")
+    if #pair ~= 2 or type(pair[1]) ~= "string" or type(pair[2]) ~= "string" then
       fail("pair {rank, index} expected", place)
     end
     local index = affine.parse(pair[2], place)
@@ -98,12 +100,12 @@ local function from_table(t, path)
     if type(t.name) ~= "string" then fail("einsum without a name", path) end
     e = { name = t.name, labelled = true, tensors = {}, is_copy = false }
     local seen = {}
-    for i, x in ipairs(typed(t.tensors, "table", path .. ".tensors", nil)
-      or fail("einsum without tensors", path)) do
+    if t.tensors == nil then fail("einsum without tensors", path) end
+    for i, x in ipairs(errors.list(KIND, t.tensors, path .. ".tensors", "tensors")) do
       e.tensors[i] = tensor_access(x, ("%s.tensors[%d]"):format(path, i), seen)
     end
   end
-  errors.check_keys(KIND, t, einsum_keys, path)
+  errors.check_keys(KIND, t, einsum_keys, path, t[1] ~= nil and 1 or 0)
   e.is_copy = typed(t.is_copy, "boolean", path .. ".is_copy", e.is_copy)
   if e.is_copy and e.expression and not einsum.moves_only(e.op, e.expression) then
     fail("a copy is written: copy Out[...] = In[...]", path)
@@ -113,9 +115,20 @@ local function from_table(t, path)
   return e
 end
 
+-- Names that sets have are no names of tensors.
+local function check_name(e, t, path)
+  if not sets.names[t.tensor] then return end
+  local message = ("%s is a set of tensors: no tensor can be called so"):format(t.tensor)
+  if t.source then
+    errors.raise_at(KIND, e.source, t.position, message, { name = t.tensor })
+  end
+  fail(message, (t.path or path) .. ".tensor", t.tensor)
+end
+
 local function check_einsum(e, path)
   local n_inputs, n_outputs = 0, 0
   for _, t in ipairs(e.tensors) do
+    check_name(e, t, path)
     if t.output then n_outputs = n_outputs + 1 else n_inputs = n_inputs + 1 end
   end
   if n_outputs == 0 then fail(("einsum %s has no output tensor"):format(e.name), path, e.name) end
@@ -153,7 +166,8 @@ function definition.read_einsums(def)
     list[#list + 1] = e
   end
   for i, x in ipairs(def) do add(x, ("workload[%d]"):format(i)) end
-  for i, x in ipairs(typed(def.einsums, "table", "workload.einsums", {})) do
+  local listed = def.einsums == nil and {} or def.einsums
+  for i, x in ipairs(errors.list(KIND, listed, "workload.einsums", "einsums")) do
     add(x, ("workload.einsums[%d]"):format(i))
   end
   if #list == 0 then fail("no einsums", "workload") end
@@ -250,7 +264,7 @@ function definition.read_renames(def, e)
       if type(text) ~= "string" then fail("set expression expected", place) end
       local count = type(x) == "table" and x.expected_count or nil
       if type(x) == "table" then
-        errors.check_keys(KIND, x, { expected_count = true }, place)
+        errors.check_keys(KIND, x, { expected_count = true }, place, 1)
         if count ~= nil then
           count = value.check(count, KIND, place .. ".expected_count", { min = 0, integer = true })
         end
