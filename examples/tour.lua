@@ -39,9 +39,10 @@ for _, way in ipairs { "unfused", "late", "rows" } do
     workload("attention", { h = 32, m = 2048, p = 2048, e = 128 }),
     mapping "snowcat_attention"[way], { M0 = 128 })
 end
+local ways = { prefill = { "unfused", "fused", "pipelined" }, decode = { "unfused", "fused" } }
 for _, model in ipairs { "gpt3", "llama3" } do
   for _, phase in ipairs { "prefill", "decode" } do
-    for _, way in ipairs { "unfused", "fused" } do
+    for _, way in ipairs(ways[phase]) do
       pair(("%s %s, %s"):format(model, phase, way), machine "tpu_v4i",
         workload(model, phase, phase == "decode" and 8 or 1),
         mapping "tpu_block"(model, phase, way))
@@ -64,7 +65,7 @@ local function traffic(result, arch)
       sums.reads, sums.writes = sums.reads + buffet.reads, sums.writes + buffet.writes
     end
   end
-  for _, node in ipairs(arch.nodes) do
+  for _, node in ipairs(arch.components) do
     local sums = node.class ~= "Compute" and by_level[node.name]
     if sums then
       print(("  %-8s %14s reads %14s writes"):format(node.name, number(sums.reads),

@@ -7,8 +7,12 @@
 -- 128. Table 2: in 7 nm 14 pJ for 64 bits of an SRAM of 1 MB (here the larger memories cost that
 -- too), 250 to 450 pJ for 64 bits of HBM2 (the lower end stands here), 0.21 pJ for a bfloat16
 -- product, 0.38 pJ for a 32-bit sum.
--- Assumed: a matrix unit keeps one weight per cell, rows add up towards the vector memory, and the
--- vector unit's work is done in one row of each matrix unit.
+-- The vector unit beside them: T. Norrie et al., "The Design Process for Google's Training Chips:
+-- TPUv2 and TPUv3", IEEE Micro 41(2), 2021: 128 lanes of 8 sublanes, two operations each.
+-- Two weights per cell, so that the next ones come in while one is used: N. P. Jouppi et al.,
+-- "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA 2017, section 2.
+-- Assumed: rows of a matrix unit add up towards the vector memory; an operation of the vector unit
+-- costs a 32-bit sum.
 local loom = require "einloom"
 
 local megabyte = 8 * 1024 * 1024
@@ -24,8 +28,16 @@ return loom.arch {
   memory("HBM", 8 * 1024 * megabyte, 250, 614 / 8),
   memory("CMEM", 128 * megabyte, 14),
   memory("VMEM", 16 * megabyte, 14),
-  loom.fanout { "MXU", unit = 4 },
-  loom.fanout { "Array", column = 128, row = 128 },
-  loom.memory { "Cell", size = 16, read = free, write = free },
-  loom.compute { "MAC", energy = 0.21 + 0.38, throughput = clock },
+  loom.fork {
+    {
+      loom.fanout { "MXU", unit = 4 },
+      loom.fanout { "Array", column = 128, row = 128 },
+      loom.memory { "Cell", size = 2 * 16, read = free, write = free },
+      loom.compute { "MAC", energy = 0.21 + 0.38, throughput = clock },
+    },
+    {
+      loom.fanout { "Vector", spatial = { lane = 128, sublane = 8 } },
+      loom.compute { "VPU", energy = 0.38, throughput = 2 * clock },
+    },
+  },
 }

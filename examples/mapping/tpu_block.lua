@@ -1,15 +1,18 @@
 -- SPDX-License-Identifier: MIT
--- Transformer blocks on the TPUv4i-like machine, as loop-nest text written from one line per
--- einsum.
+-- Transformer blocks on the TPUv4i-like machine, as loop-nest text written from a table of einsums.
 --
--- unfused  every tensor goes through the HBM; what an einsum reads again stays in the common memory
--- fused    the scores of some queries, and the widened values of some columns of the feed-forward
---          layer, stay in the vector memory; all other intermediates in the common memory
+-- unfused    every tensor goes through the HBM; what an einsum reads again stays in the common
+--            memory
+-- fused      the scores of some queries, and the widened values of some columns of the feed-forward
+--            layer, stay in the vector memory; all other intermediates in the common memory
+-- pipelined  the same, and the matrix units go on with the next queries while the vector unit works
+--            on the last
 --
--- A product keeps 128 x 128 weights in each matrix unit while all rows of its input pass.
+-- A product keeps 128 x 128 weights in each matrix unit while all rows of its input pass. What is
+-- done value by value is done by the vector unit.
 local loom = require "einloom"
 
--- Heads of the models: those that the matrix units share, the one of a unit, for queries and for
+-- Heads of the models: those that the matrix units share and the one of a unit, for queries and for
 -- keys.
 local models = {
   gpt3 = {
@@ -34,9 +37,11 @@ branch
   par $unit on MXU.unit
   par $row on Array.row
   par $column on Array.column
+  par $sublane on Vector.sublane
+  par $lane on Vector.lane
   Cell: $weight
   for $rest
-  $name on MAC
+  $name on $on
 ]]
 
 -- The branch of an einsum. Lines for which it has nothing are left out.
@@ -46,7 +51,7 @@ local function branch(e, depth)
     local wanted = not line:find "%$"
     local filled = line:gsub("%$(%a+)", function(key)
       wanted = wanted or e[key]
-      return e[key] or ""
+      return e[key] or key == "on" and "MAC" or ""
     end)
     if wanted then lines[#lines + 1] = ("  "):rep(depth) .. filled end
   end
@@ -76,7 +81,8 @@ local function einsums(model, phase)
       outer = "b, " .. model.heads .. ", p tile 128", unit = model.head, row = "e", column = "p",
       rest = "m" },
     Soft = { name = "Soft", input = "QK", output = "S",
-      outer = "b, " .. model.heads .. ", p tile 128", unit = model.head, column = "p", rest = "m" },
+      outer = "b, " .. model.heads .. ", p tile 128", sublane = model.head, lane = "p", rest = "m",
+      on = "VPU" },
     AV = { name = "AV", input = "S", weight = "V", output = "AV", outer = "b, " .. model.heads,
       reduce = "p tile 128", unit = model.head, row = "p", column = "f", rest = "m" },
     Z = { name = "Z", input = "AV", weight = "WZ", output = "Z", common = "AV",
@@ -85,7 +91,7 @@ local function einsums(model, phase)
     Gate = widening("Gate", "R"),
     Up = widening("Up", "U"),
     Act = { name = "Act", input = model.act, output = "G", outer = "j tile 512",
-      unit = "j tile 128", column = "j", rest = "b, m" },
+      sublane = "j tile 128", lane = "j", rest = "b, m", on = "VPU" },
     Down = { name = "Down", input = "G", weight = "WD", output = "Y", common = "G",
       outer = "d tile 512", reduce = "j tile 128", unit = "d tile 128", row = "j", column = "d",
       rest = "b, m" },
@@ -110,7 +116,7 @@ local function inside(e, changes)
   e.common = nil
 end
 
-local function fused(model, phase)
+local function fused(model, phase, split)
   local list = einsums(model, phase)
   for _, e in pairs(list) do e.common = nil end
   inside(list.QK, { outer = "p tile 128", output = false })
@@ -124,8 +130,8 @@ local function fused(model, phase)
   return ("HBM: X %s %s Y\n"):format(model.weights, decode and "K V KN VN" or "")
     .. ("CMEM: X Q %s AV Z\nsequential\n"):format(decode and "" or "K V")
     .. join(list, "Q K V", 1)
-    .. ("  branch\n    for b, %s, m tile %d\n"):format(model.heads, decode and 1 or 256)
-    .. "      VMEM: QK S\n      sequential\n"
+    .. ("  branch\n    for b, %s, m tile %d\n"):format(model.heads, decode and 1 or 128)
+    .. ("      VMEM: QK S\n      %s\n"):format(split)
     .. join(list, "QK Soft AV", 4)
     .. join(list, "Z", 1)
     .. "  branch\n    CMEM: Y\n    for j tile 512\n"
@@ -133,12 +139,16 @@ local function fused(model, phase)
     .. join(list, model.inner, 4)
 end
 
-local ways = { unfused = unfused, fused = fused }
+local ways = {
+  unfused = unfused,
+  fused = function(model, phase) return fused(model, phase, "sequential") end,
+  pipelined = function(model, phase) return fused(model, phase, "pipeline") end,
+}
 
 --- The mapping of a block.
 ---@param model "gpt3"|"llama3"
 ---@param phase "prefill"|"decode"
----@param way "unfused"|"fused"
+---@param way "unfused"|"fused"|"pipelined"
 return function(model, phase, way)
   return loom.mapping(ways[way](assert(models[model], "no such model"), phase))
 end
