@@ -2,6 +2,7 @@
 /* Between exact rationals and doubles: one rounding out, the shortest decimal in.
 ** Invariant: loom_num_to_real(loom_num_from_real(x)) == x for every finite x. */
 #include "base/big.h"
+#include "base/wide.h"
 
 #include <float.h>
 #include <math.h>
@@ -60,10 +61,17 @@ bool loom_num_nearest(const loom_ctx *ctx, loom_num a, double *value) {
     *value = (double)a.num / (double)a.den;
     return true;
   }
-  loom_fraction r;
-  if (!copy_magnitude(&r, ctx, a)) return false;
-  bool good = divide_scaled(&r, value) == MP_OKAY;
-  loom_fraction_clear(&r);
+  uint64_t quotient;
+  int shift;
+  bool good = loom_wide_quotient(ctx, a, &quotient, &shift);
+  if (good) {
+    *value = round_once(quotient, shift);
+  } else {
+    loom_fraction r;
+    if (!copy_magnitude(&r, ctx, a)) return false;
+    good = divide_scaled(&r, value) == MP_OKAY;
+    loom_fraction_clear(&r);
+  }
   if (loom_num_sign(ctx, a) < 0) *value = -*value;
   return good;
 }

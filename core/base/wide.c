@@ -109,6 +109,49 @@ static loom_num store(loom_ctx *ctx, wide num, wide den) {
   return loom_big_intern(ctx, &n, &d);
 }
 
+static void words_of(uwide a, uint64_t words[2]) {
+  words[0] = (uint64_t)a;
+  words[1] = (uint64_t)(a >> 64);
+}
+
+static uwide from_words(const uint64_t words[2]) {
+  return (uwide)words[1] << 64 | words[0];
+}
+
+bool loom_wide_get(const loom_ctx *ctx, loom_num a, loom_wide *out) {
+  wide_ratio w;
+  if (!load(ctx, a, &w)) return false;
+  out->negative = w.num < 0;
+  words_of(magnitude(w.num), out->num);
+  words_of((uwide)w.den, out->den);
+  return true;
+}
+
+loom_num loom_wide_put(loom_ctx *ctx, const loom_wide *value) {
+  wide num = (wide)from_words(value->num), den = (wide)from_words(value->den);
+  return store(ctx, value->negative ? -num : num, den);
+}
+
+bool loom_wide_quotient(const loom_ctx *ctx, loom_num a, uint64_t *quotient, int *shift) {
+  wide_ratio w;
+  if (!load(ctx, a, &w) || w.num == 0) return false;
+  uwide num = magnitude(w.num), den = (uwide)w.den;
+  int lead = bits_of(num) - bits_of(den);
+  *shift = 63 - lead;
+  if (lead < 0) num <<= -lead;
+  if (lead > 63) den <<= lead - 63;
+  uwide q = num / den, rest = num % den;
+  for (int i = lead < 0 ? 0 : lead; i < 63; i++) {
+    rest <<= 1;
+    q <<= 1;
+    if (rest < den) continue;
+    rest -= den;
+    q |= 1;
+  }
+  *quotient = (uint64_t)q | (rest != 0);
+  return true;
+}
+
 /* ---- operations --------------------------------------------------------------------------- */
 
 bool loom_wide_add(loom_ctx *ctx, loom_num a, loom_num b, loom_num *result) {

@@ -34,8 +34,10 @@ static void *copy(const void *from, size_t n, size_t size) {
 
 static bool store_const(loom_ctx *ctx, loom_program *p, loom_num num) {
   loom_tape_const *c = &p->consts[p->n_consts];
-  *c = (loom_tape_const){num.num, num.den, NULL};
-  if (loom_num_is_big(num) && !(c->text = loom_num_print(ctx, num))) return false;
+  *c = (loom_tape_const){.num = num.num, .den = num.den};
+  if (loom_num_is_big(num) && !loom_wide_get(ctx, num, &c->wide) &&
+      !(c->text = loom_num_print(ctx, num)))
+    return false;
   p->values[p->n_consts++] = loom_num_to_real(ctx, num);
   return true;
 }

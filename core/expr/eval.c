@@ -67,7 +67,8 @@ typedef struct exact {
 } exact;
 
 static loom_num exact_const(loom_ctx *ctx, const loom_tape_const *c) {
-  return c->den ? (loom_num){c->num, c->den} : loom_num_parse(ctx, c->text, strlen(c->text));
+  if (c->den) return (loom_num){c->num, c->den};
+  return c->text ? loom_num_parse(ctx, c->text, strlen(c->text)) : loom_wide_put(ctx, &c->wide);
 }
 
 static loom_num exact_term(loom_ctx *ctx, loom_tape_op op, loom_num c, loom_num a, loom_num b) {

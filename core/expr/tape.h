@@ -5,6 +5,7 @@
 #ifndef EINLOOM_TAPE_H
 #define EINLOOM_TAPE_H
 
+#include "base/wide.h"
 #include "einloom.h"
 
 /* Instructions.  dst and the operands a, b (and a_k, b_k) are registers: inputs, then constants,
@@ -51,9 +52,11 @@ typedef struct loom_tape_instr {
   uint32_t dst, args, consts;
 } loom_tape_instr;
 
-/* An exact constant: a ratio, or the text of one that does not fit. */
+/* An exact constant: num / den; where that does not fit, den is 0 and the value is in `wide`; where
+** that does not either, den is 0 and `text` spells it. */
 typedef struct loom_tape_const {
-  int64_t num, den; /* den 0: `text` holds it */
+  int64_t num, den;
+  loom_wide wide;
   char *text;
 } loom_tape_const;
 

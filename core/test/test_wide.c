@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
+#include <math.h>
 
 #include "base/num.h"
 #include "random_expr.h"
@@ -84,6 +85,26 @@ static void check_parts(loom_num a, loom_num b) {
   assert_num(loom_num_gcd(ctx, x, y), LOOM_NUM_ONE);
 }
 
+/* The value of a double, exactly. */
+static loom_num num_of_double(double value) {
+  int exponent;
+  int64_t mantissa = (int64_t)ldexp(frexp(value, &exponent), 53);
+  loom_num scale = loom_num_pow(ctx, LOOM_NUM(2), exponent - 53);
+  return loom_num_mul(ctx, LOOM_NUM(mantissa), scale);
+}
+
+/* The nearest double: no other double is nearer, checked exactly. */
+static void check_nearest(loom_num a) {
+  double value = 0;
+  assert_true(loom_num_nearest(ctx, a, &value));
+  loom_num at = num_of_double(value), rest = loom_num_sub(ctx, a, at);
+  loom_num above = num_of_double(nextafter(value, INFINITY));
+  loom_num below = num_of_double(nextafter(value, -INFINITY));
+  loom_num up = loom_num_sub(ctx, above, a), down = loom_num_sub(ctx, a, below);
+  if (loom_num_sign(ctx, rest) < 0) rest = loom_num_neg(ctx, rest);
+  assert_true(loom_num_cmp(ctx, rest, up) <= 0 && loom_num_cmp(ctx, rest, down) <= 0);
+}
+
 static void test_laws(void **state) {
   (void)state;
   uint64_t seed = test_seed("test_wide");
@@ -92,6 +113,7 @@ static void test_laws(void **state) {
     loom_num a = random_num(&seed), b = random_num(&seed), c = random_num(&seed);
     check_pair(a, b, c);
     check_parts(a, b);
+    check_nearest(a);
   }
   assert_int_equal(loom_error_status(ctx), LOOM_OK);
   loom_ctx_free(ctx);
