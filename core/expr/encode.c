@@ -198,7 +198,7 @@ static bool is_small_integer(loom_num a) {
   return a.den == 1 && a.num > 0 && a.num < INT64_C(1) << 31;
 }
 
-/* floor or ceil of a quotient, or a remainder: ops for a power of two, a small integer, the rest. */
+/* floor or ceil of a quotient, or a remainder: by a power of two, a small integer, anything. */
 static bool encode_division(encoding *x, uint32_t v, loom_tape_op shift, loom_tape_op integer,
                             loom_tape_op general) {
   const uint32_t *args = loom_ir_args(x->ir, v);

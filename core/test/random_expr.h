@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Random expressions with an evaluator of their own, to hold the library against.
-** Invariant: nothing here uses the arithmetic of the library: values are ratios of 128-bit integers,
-** and a point where one would overflow or something divides by zero is reported as undefined. */
+** Invariant: nothing here uses the arithmetic of the library: values are ratios of 128-bit
+** integers, and a point where one would overflow or something divides by zero is reported as undefined. */
 #ifndef EINLOOM_RANDOM_EXPR_H
 #define EINLOOM_RANDOM_EXPR_H
 

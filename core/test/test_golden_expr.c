@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every expression of spec/golden/expr at every sample point: exactly where the file says so, else to
-** 1e-12 relative; as parsed, expanded, printed and read again, and through a program. */
+/* Every expression of spec/golden/expr at every sample point: exactly where the file says so, else
+** to 1e-12 relative; as parsed, expanded, printed and read again, and through a program. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

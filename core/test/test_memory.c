@@ -38,8 +38,8 @@ static bool do_all(loom_ctx *ctx) {
   return good;
 }
 
-/* With a limit that rises until all goes well: an error each time before, and afterwards the context
-** works again. */
+/* With a limit that rises until all goes well: an error each time before, and afterwards the
+** context works again. */
 static void test_every_limit(void **state) {
   (void)state;
   size_t failures = 0;

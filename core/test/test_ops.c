@@ -163,8 +163,8 @@ static void test_exponent_limits(void **state) {
   loom_error_clear(ctx);
 }
 
-/* Where the central difference quotients of an expression agree with its neighbours', the derivative
-** is what they say: exact for polynomials of degree 2 in one piece. */
+/* Where the central difference quotients of an expression agree with its neighbours', the
+** derivative is what they say: exact for polynomials of degree 2 in one piece. */
 static void test_derivative_values(void **state) {
   (void)state;
   static const char *const texts[] = {"a*a*b - 3*a + c",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of exact numbers around 64 and 126 bits, where one way of computing takes over from another:
-** the laws of arithmetic hold whatever way is taken, and a value has one representation. */
+/* Tests of exact numbers around 64 and 126 bits, where one way of computing takes over from
+** another: the laws of arithmetic hold whatever way is taken, and a value has one representation. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
