@@ -57,7 +57,8 @@ describe("reading and writing", function()
   end)
 
   it("fills results in that verify", function()
-    for _, family in ipairs { "symbolic", "chain_fused", "pointwise", "toll", "imperfect" } do
+    for _, family in ipairs { "symbolic", "chain_fused", "chain_unfused", "pointwise", "toll",
+      "imperfect", "leakage", "special" } do
       local source = decode(files.read(files.path("golden/mapping/" .. family .. ".json")))
       local filled = {}
       for _, raw in ipairs(source.cases) do
@@ -69,7 +70,7 @@ describe("reading and writing", function()
       end
       local text = core.json.encode { schema = case.schema, cases = filled }
       files.scratch(text, function(path)
-        local summary = verify.files({ path }, "reuse", function(line) error(line) end)
+        local summary = verify.files({ path }, "all", function(line) error(line) end)
         assert.are.equal(#source.cases, summary.passed, family)
       end)
     end

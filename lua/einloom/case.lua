@@ -545,6 +545,18 @@ function case.value_at(e, point)
   return own and e(own) or e
 end
 
+-- What is computed of a result, as JSON data; a limit that is not met is an error unless points are
+-- given.
+local function expected_json(r, samples)
+  local with_points = #samples > 0
+  local costs, message, kind = require "einloom.model".cost(r.raw, r.workload, r.arch, r.mapping,
+    { allow_exceeded_limits = with_points })
+  if not costs then return { error = kind, message_about = message } end
+  local results = case.results(r.raw, costs)
+  if with_points then results.totals = nil end
+  return results_json(results, samples)
+end
+
 --- A case with its results filled in, as JSON data.
 ---@param r einloom.Result
 ---@param samples table[] points
@@ -552,7 +564,7 @@ end
 function case.with_results(r, samples)
   local out = case.to_json(r.workload, r.arch, r.mapping)
   out.model = "reference"
-  out.expected = results_json(case.results(r.raw), samples)
+  out.expected = expected_json(r, samples)
   out.samples = #samples > 0 and write(samples, "samples") or nil
   return out
 end
