@@ -28,6 +28,9 @@ typedef struct arguments {
 
 static void on_interrupt(int signal_number);
 
+static void on_interrupt(int signal_number);
+
+/* Runs where Lua can be left: the next Ctrl-C interrupts again. */
 static void stop(lua_State *L, lua_Debug *info) {
   (void)info;
   lua_sethook(L, NULL, 0, 0);
@@ -35,7 +38,7 @@ static void stop(lua_State *L, lua_Debug *info) {
   luaL_error(L, "interrupted!");
 }
 
-/* A second signal before the state has stopped ends the process. */
+/* Until Lua can be left, a second Ctrl-C ends the process. */
 static void on_interrupt(int signal_number) {
   signal(signal_number, SIG_DFL);
   lua_sethook(interrupted, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);

@@ -169,30 +169,6 @@ describe("contexts", function()
   end)
 end)
 
-describe("os.exit(true, true)", function()
-  local program = require("support.program")
-
-  it("with live objects exits 0", function()
-    local script = [[
-      local core = require "einloom.core"
-      keep = { core.symbol "M" + 1, core.workload(), core.arch(), core.mapping(), core.context(),
-               core.compile({ core.symbol "M" }, { core.symbol "M" }) }
-      keep.other = keep[5]:symbol "x"
-      setmetatable(keep, { __gc = function(t) print(pcall(tostring, t[1])) end })
-      os.exit(true, true)
-    ]]
-    local status, output = program.run_text(script)
-    assert.equal(0, status, output)
-  end)
-
-  it("gives the status of a script that fails", function()
-    local status, output = program.run_text "error 'broken'"
-    assert.equal(1, status)
-    assert.matches("broken", output)
-    assert.equal(7, (program.run_text "os.exit(7, true)"))
-  end)
-end)
-
 describe("one spec file", function()
   for i = 1, 300 do
     it("may hold 300 tests: " .. i, function()
