@@ -181,13 +181,17 @@ static bool has_symbols(const loom_costing *c) {
   return false;
 }
 
-/* The path is one of the mapping, whose lists end as they must. */
+/* The path is one of the mapping, and all it names is known. */
 static bool check_path(const loom_costing *c, const loom_node *nodes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     int source = nodes[i].source;
     if (source < 0 || (size_t)source >= c->m->nodes.n) return false;
     loom_node_kind kind = c->m->nodes.at[source].kind;
     if (kind != nodes[i].kind && nodes[i].kind != LOOM_NODE_RESERVATION) return false;
+    if ((nodes[i].tensor && loom_workload_find_tensor(c->w, nodes[i].tensor) < 0) ||
+        (nodes[i].variable && loom_workload_find_variable(c->w, nodes[i].variable) < 0) ||
+        (nodes[i].component && loom_arch_find(c->a, nodes[i].component) < 0))
+      return false;
   }
   return n > 0 && nodes[n - 1].kind == LOOM_NODE_COMPUTE;
 }
@@ -207,7 +211,8 @@ static loom_status check_mapping(const loom_costing *c) {
     good = check_path(c, nodes, n);
   }
   if (good) return LOOM_OK;
-  return loom_error_set(c->ctx, LOOM_ERR_ARGUMENT, "the result is not of this mapping");
+  return loom_error_set(c->ctx, LOOM_ERR_ARGUMENT,
+                        "the result is not of this workload, architecture and mapping");
 }
 
 static loom_status begin_part(loom_costing *c, size_t i) {

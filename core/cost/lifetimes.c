@@ -10,13 +10,22 @@
 typedef struct reservation {
   int part, component, tensor, depth;
   bool persistent, backs; /* the outermost holder of a tensor that several einsums use */
+  int next;               /* backs: one of another einsum for the same tensor in the same place, or
+                             -1; the first stands for all */
+  bool follows;           /* and is not the first */
   loom_expr bits;
 } reservation;
+
+/* A tensor that several einsums use: its users and the loops above its outermost holder. */
+typedef struct shared_tensor {
+  int first, last, depth; /* parts; first -1: no user */
+} shared_tensor;
 
 typedef struct timeline {
   loom_costing *c;
   reservation *list;
   size_t n;
+  shared_tensor *tensors; /* by tensor of the workload */
   int *shared; /* loops that parts i and j share, by i * n_parts + j; INT_MAX: they run together */
 } timeline;
 
@@ -39,6 +48,21 @@ static int backed_tensor(const loom_costing *c, size_t part, const loom_memory_u
   return found;
 }
 
+/* Notes a user of a shared tensor and finds its reservations in the same place. */
+static void link_backing(timeline *t, size_t index) {
+  reservation *r = &t->list[index];
+  shared_tensor *tensor = &t->tensors[r->tensor];
+  if (tensor->first < 0) tensor->first = r->part;
+  tensor->last = r->part;
+  if (r->depth > tensor->depth) tensor->depth = r->depth;
+  for (size_t i = index; i-- > 0 && !r->follows;) {
+    reservation *other = &t->list[i];
+    if (!other->backs || other->tensor != r->tensor || other->component != r->component) continue;
+    other->next = (int)index;
+    r->follows = true;
+  }
+}
+
 static void add_reservation(timeline *t, size_t part, const loom_memory_usage *usage) {
   loom_costing *c = t->c;
   int backed = backed_tensor(c, part, usage);
@@ -50,41 +74,35 @@ static void add_reservation(timeline *t, size_t part, const loom_memory_usage *u
                     .depth = usage->n_loops_above,
                     .persistent = usage->n_loops_above < 0,
                     .backs = backs,
+                    .next = -1,
                     .bits = usage->bits};
+  if (backs) link_backing(t, t->n - 1);
 }
 
 static bool list_reservations(timeline *t) {
+  loom_costing *c = t->c;
   size_t room = 0;
-  for (size_t i = 0; i < t->c->n_parts; i++) room += t->c->parts[i].out->n_memory;
-  t->list = loom_arena_array(&t->c->scratch, room, sizeof *t->list);
-  if (!t->list) return false;
-  for (size_t i = 0; i < t->c->n_parts; i++)
-    for (size_t k = 0; k < t->c->parts[i].out->n_memory; k++)
-      add_reservation(t, i, &t->c->parts[i].out->memory[k]);
+  for (size_t i = 0; i < c->n_parts; i++) room += c->parts[i].out->n_memory;
+  t->list = loom_arena_array(&c->scratch, room, sizeof *t->list);
+  t->tensors = loom_arena_array(&c->scratch, c->w->tensors.n, sizeof *t->tensors);
+  if (!t->list || !t->tensors) return false;
+  for (size_t i = 0; i < c->w->tensors.n; i++) t->tensors[i].first = -1;
+  for (size_t i = 0; i < c->n_parts; i++)
+    for (size_t k = 0; k < c->parts[i].out->n_memory; k++)
+      add_reservation(t, i, &c->parts[i].out->memory[k]);
   return true;
-}
-
-static bool same_place(const reservation *a, const reservation *b) {
-  return a->backs && b->backs && a->tensor == b->tensor && a->component == b->component;
 }
 
 /* ---- shared loops ------------------------------------------------------------------------- */
 
-/* Loops above the outermost holder of the tensors handed over between part k and the next. */
-static int boundary(const timeline *t, size_t k) {
-  int deepest = 0;
-  for (size_t i = 0; i < t->n; i++) {
-    const reservation *r = &t->list[i];
-    if (!r->backs || r->depth <= deepest) continue;
-    bool before = false, after = false;
-    for (size_t j = 0; j < t->n; j++) {
-      if (!t->list[j].backs || t->list[j].tensor != r->tensor) continue;
-      if (t->list[j].part <= (int)k) before = true;
-      if (t->list[j].part > (int)k) after = true;
-    }
-    if (before && after) deepest = r->depth;
+/* Per boundary between a part and the next: the deepest outermost holder of a tensor that is used on
+** both sides. */
+static void find_boundaries(const timeline *t, int *boundaries) {
+  for (size_t i = 0; i < t->c->w->tensors.n; i++) {
+    const shared_tensor *tensor = &t->tensors[i];
+    for (int k = tensor->first; k >= 0 && k < tensor->last; k++)
+      if (tensor->depth > boundaries[k]) boundaries[k] = tensor->depth;
   }
-  return deepest;
 }
 
 static bool run_together(const loom_costing *c, int a, int b) {
@@ -98,7 +116,7 @@ static bool list_shared(timeline *t) {
   if (!t->shared) return false;
   int *boundaries = loom_arena_array(&t->c->scratch, n, sizeof *boundaries);
   if (!boundaries) return false;
-  for (size_t k = 0; k + 1 < n; k++) boundaries[k] = boundary(t, k);
+  find_boundaries(t, boundaries);
   for (size_t i = 0; i < n; i++) {
     int least = -1;
     for (size_t j = i + 1; j < n; j++) {
@@ -120,16 +138,11 @@ static bool is_kept(const timeline *t, const reservation *r, int step) {
 
 /* The reservation, or those of the same tensor in the same place, are in memory at a step. */
 static bool is_resident(const timeline *t, const reservation *r, int step) {
-  if (!r->backs) return is_kept(t, r, step);
-  bool before = false, after = false;
-  for (size_t i = 0; i < t->n; i++) {
-    const reservation *other = &t->list[i];
-    if (!same_place(r, other)) continue;
-    if (is_kept(t, other, step)) return true;
-    if (other->part <= step) before = true;
-    if (other->part >= step) after = true;
-  }
-  return before && after;
+  const shared_tensor *tensor = &t->tensors[r->tensor];
+  if (r->backs && tensor->first <= step && step <= tensor->last) return true;
+  for (int i = (int)(r - t->list); i >= 0; i = t->list[i].next)
+    if (is_kept(t, &t->list[i], step)) return true;
+  return false;
 }
 
 /* A temporal loop in a list of the mapping stands above the outermost holder of r's tensor. */
@@ -152,36 +165,31 @@ static bool is_refilled(const timeline *t, const reservation *r, int list) {
 ** its last. */
 static int64_t tiles_under_way(const timeline *t, const reservation *r) {
   int64_t most = 1;
-  for (size_t i = 0; i < t->n; i++) {
-    if (!same_place(r, &t->list[i])) continue;
-    for (size_t k = i + 1; k < t->n; k++) {
-      if (!same_place(r, &t->list[k]) || t->list[k].part == t->list[i].part) continue;
+  for (int i = (int)(r - t->list); i >= 0; i = t->list[i].next)
+    for (int k = t->list[i].next; k >= 0; k = t->list[k].next) {
       int branches[2];
       int split = loom_cost_meeting(t->c, t->list[i].part, t->list[k].part, branches);
+      if (split < 0) continue;
       const loom_mapping_node *node = &t->c->m->nodes.at[split];
       if (node->kind != LOOM_NODE_PIPELINE || !is_refilled(t, &t->list[i], node->list)) continue;
       int64_t stages = branches[1] - branches[0];
       if (stages < 0) stages = -stages;
       if (stages + 1 > most) most = stages + 1;
     }
-  }
   return most;
 }
 
-/* The largest of the reservations in the same place; LOOM_NONE: an earlier one stands for r. */
-static loom_expr bits_of(const timeline *t, size_t r) {
-  const reservation *own = &t->list[r];
-  loom_expr bits = own->bits;
-  for (size_t i = 0; i < t->n && bits != LOOM_NONE; i++) {
-    const reservation *other = &t->list[i];
-    if (i == r || !same_place(own, other)) continue;
-    if (i < r) return LOOM_NONE;
-    if (other->bits == bits) continue;
-    loom_expr pair[2] = {bits, other->bits};
-    bits = loom_max(t->c->ctx, 2, pair);
+/* The largest of the reservations in the same place, for all tiles under way. */
+static loom_expr bits_of(const timeline *t, const reservation *r) {
+  loom_ctx *ctx = t->c->ctx;
+  loom_expr bits = r->bits;
+  for (int i = r->next; i >= 0; i = t->list[i].next) {
+    if (t->list[i].bits == bits) continue;
+    loom_expr pair[2] = {bits, t->list[i].bits};
+    bits = loom_max(ctx, 2, pair);
   }
-  if (!own->backs || bits == LOOM_NONE) return bits;
-  return loom_mul(t->c->ctx, bits, loom_int(t->c->ctx, tiles_under_way(t, own)));
+  if (r->next < 0) return bits;
+  return loom_mul(ctx, bits, loom_int(ctx, tiles_under_way(t, r)));
 }
 
 static bool add_residents(timeline *t, size_t step, int component, loom_step_usage *usage) {
@@ -189,12 +197,9 @@ static bool add_residents(timeline *t, size_t step, int component, loom_step_usa
   loom_total_costs *total = &c->costs->total;
   for (size_t i = 0; i < t->n; i++) {
     const reservation *r = &t->list[i];
-    if (r->component != component || !is_resident(t, r, (int)step)) continue;
-    loom_expr bits = bits_of(t, i);
-    if (bits == LOOM_NONE) {
-      if (loom_error_status(c->ctx) != LOOM_OK) return false;
-      continue;
-    }
+    if (r->component != component || r->follows || !is_resident(t, r, (int)step)) continue;
+    loom_expr bits = bits_of(t, r);
+    if (bits == LOOM_NONE) return false;
     loom_expr fraction = loom_cost_fraction(c, component, bits);
     total->residents[total->n_residents++] = (loom_resident){step,
                                                              c->component_name[component],
