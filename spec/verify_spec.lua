@@ -512,3 +512,101 @@ describe("verify on files", function()
     assert.are.equal(0, #summary)
   end)
 end)
+
+describe("verify on shapes", function()
+  local array = core.json.array
+  local function list(...) return setmetatable({ ... }, array) end
+
+  it("fails on an object where a list belongs, and on a list where an object belongs", function()
+    local raw, case = load_case("matmul", "matmul_001")
+    local function walk(parent, key)
+      local value = parent[key]
+      if type(value) ~= "table" then return end
+      local is_list = getmetatable(value) == array
+      parent[key] = is_list and { a = 1 } or list(1)
+      assert.are.equal(1, (run(raw, "all")).failed, tostring(key))
+      parent[key] = is_list and {} or list()
+      assert.are.equal(1, (run(raw, "all")).failed, tostring(key))
+      parent[key] = value
+      for inner in pairs(value) do
+        if inner == 1 or not is_list then walk(value, inner) end
+      end
+    end
+    walk(case, "expected")
+    assert_passes(raw, "all")
+  end)
+
+  it("fails on a name that no component or einsum has, even with 0", function()
+    local raw, case = load_case("matmul", "matmul_001")
+    local einsum = case.expected.per_einsum.MM
+    for _, map in ipairs { einsum.reuse.temporal_steps, einsum.costs.latency_per_component,
+      einsum.costs.memory_usage_total, case.expected.totals.energy_per_component } do
+      map.Bogus = 0
+      assert_fails(raw, "Bogus", "all")
+      map.Bogus = nil
+    end
+    assert_passes(raw, "all")
+  end)
+
+  it("fails on keys of a case that are of the wrong type, and goes on", function()
+    for key, values in pairs {
+      expected = { core.json.null, 5, "x", list() },
+      tags = { core.json.null, 5, {} },
+      samples = { 5, {}, list(5), core.json.null },
+      disputed = { "yes", 1, {} },
+      disputed_fields = { 5, core.json.null, list(5), list(core.json.null), "x" },
+    } do
+      for _, value in ipairs(values) do
+        local raw, case = load_case("matmul", "matmul_001")
+        local sound = core.json.decode(core.json.encode(case))
+        sound.id = "sound"
+        raw.cases = list(case, sound)
+        case[key] = value
+        local summary, lines = run(raw, "all")
+        local text = table.concat(lines, "\n")
+        assert.are.same({ passed = 1, failed = 1, disputed = 0, left_out = 0 }, summary, text)
+        assert.truthy(text:find("matmul_001: " .. key, 1, true), text)
+        assert.is_nil(text:find("traceback", 1, true), text)
+      end
+    end
+  end)
+
+  it("fails on disputed fields that are no fields", function()
+    local raw, case = load_case("matmul", "matmul_001")
+    case.disputed, case.disputed_fields = true, list "leak_energi"
+    assert_fails(raw, "disputed_fields: expected names of fields, got leak_energi", "all")
+  end)
+
+  it("refuses a head that it does not understand", function()
+    for key, values in pairs {
+      model = { "exact", 5, core.json.null },
+      tolerance = {
+        1e-9, "x", { default = 1 }, { default = -1 }, { default = "x" }, { other = 0 },
+      },
+      extra = { 1 },
+    } do
+      for _, value in ipairs(values) do
+        local raw = load_case("matmul", "matmul_001")
+        raw[key] = value
+        local summary, lines = run(raw, "all")
+        assert.are.same({ passed = 0, failed = 1, disputed = 0, left_out = 0 }, summary,
+          table.concat(lines, "\n"))
+      end
+    end
+  end)
+
+  it("fails on points of expressions without the value that is meant", function()
+    for _, change in ipairs {
+      function(e) e.points[1].value = nil end,
+      function(e) e.exact = not e.exact end,
+      function(e) e.exact = nil end,
+    } do
+      local entry = { id = "L", expr = "x - 1", symbols = list "x", domain = "positive integers",
+        exact = true, points = list { at = list(1), value = "0" } }
+      change(entry)
+      local summary = run { format = "loopnest-expressions", version = 1, count = 1,
+        expressions = list(entry) }
+      assert.are.same({ passed = 0, failed = 1, disputed = 0, left_out = 0 }, summary)
+    end
+  end)
+end)

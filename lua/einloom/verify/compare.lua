@@ -7,7 +7,9 @@ local core = require "einloom.core"
 
 local compare = {}
 
-local null = core.json.null
+local null, array = core.json.null, core.json.array
+
+local function is_array(value) return type(value) == "table" and getmetatable(value) == array end
 
 local function sorted_keys(...)
   local seen, keys = {}, {}
@@ -56,6 +58,7 @@ function compare.nest() return { kind = "nest" } end
 function compare.anything() return { kind = "anything" } end
 
 ---@class einloom.comparison
+---@field names table<string, boolean> names that free keys may have where nothing was computed
 ---@field tolerance number relative, for numbers written with a fraction
 ---@field rounded? boolean all numbers were rounded, integers too: the tolerance holds for each
 ---@field samples table[] the points at which formulas are compared
@@ -102,7 +105,7 @@ local function formula_differs(run, expected, got)
     if key ~= "formula" and key ~= "values" then return "no key " .. show(key) end
   end
   local values = expected.values
-  if type(values) ~= "table" or #values ~= #run.samples or #values == 0 then
+  if not is_array(values) or #values ~= #run.samples or #values == 0 then
     return "one value per sample"
   end
   for i, sample in ipairs(run.samples) do
@@ -155,11 +158,15 @@ end
 
 local function is_leaf(shape) return type(shape) == "string" end
 
-local function both_tables(run, path, expected, got)
-  if type(expected) == "table" and expected ~= null and type(got) == "table" then return true end
+-- Both sides are there, and the expected one is a JSON array where a list is meant, else an object.
+local function both_tables(run, path, expected, got, want_array)
+  local is_table = type(expected) == "table" and expected ~= null
+  if is_table and type(got) == "table" and is_array(expected) == want_array then return true end
   if expected ~= nil or got ~= nil then
-    local shown = type(got) == "table" and "a table" or show(got)
-    run.differ(path.text, type(expected) == "table" and "a table" or show(expected), shown)
+    local wanted = want_array and "a list" or "an object"
+    local shown = type(got) == "table" and wanted or show(got)
+    run.differ(path.text, not is_table and show(expected)
+      or is_array(expected) and "a list" or "an object", shown)
   end
   return false
 end
@@ -167,7 +174,7 @@ end
 local composite = {}
 
 function composite.object(run, shape, path, expected, got)
-  if not both_tables(run, path, expected, got) then return end
+  if not both_tables(run, path, expected, got, false) then return end
   for _, key in ipairs(sorted_keys(expected, got)) do
     if shape.fields[key] == nil then
       local side = expected[key] ~= nil and "no such key" or "nothing"
@@ -178,9 +185,14 @@ function composite.object(run, shape, path, expected, got)
 end
 
 function composite.map(run, shape, path, expected, got)
-  if not both_tables(run, path, expected, got) then return end
+  if not both_tables(run, path, expected, got, false) then return end
   for _, key in ipairs(sorted_keys(expected, got)) do
-    check(run, shape.of, child(path, tostring(key)), expected[key], got[key])
+    local here = child(path, tostring(key))
+    if got[key] == nil and not run.names[key] then
+      run.differ(here.text, "no such name", show(expected[key]))
+    else
+      check(run, shape.of, here, expected[key], got[key])
+    end
   end
 end
 
@@ -220,7 +232,7 @@ local function check_record(run, shape, path, expected, got)
 end
 
 function composite.records(run, shape, path, expected, got)
-  if not both_tables(run, path, expected, got) then return end
+  if not both_tables(run, path, expected, got, true) then return end
   local ours = index_records(run, path, got, shape.key, "computed")
   local theirs = index_records(run, path, expected, shape.key, "expected")
   for _, id in ipairs(sorted_keys(theirs, ours)) do
@@ -243,7 +255,7 @@ function composite.records(run, shape, path, expected, got)
 end
 
 function composite.list(run, shape, path, expected, got)
-  if not both_tables(run, path, expected, got) then return end
+  if not both_tables(run, path, expected, got, true) then return end
   if #expected ~= #got then
     run.differ(path.text, #expected .. " entries", #got .. " entries")
     return
@@ -262,7 +274,7 @@ local function sorted_copy(list)
 end
 
 function composite.set(run, _, path, expected, got)
-  if not both_tables(run, path, expected, got) then return end
+  if not both_tables(run, path, expected, got, true) then return end
   local theirs, ours = sorted_copy(expected), sorted_copy(got)
   if theirs ~= ours then run.differ(path.text, "{" .. theirs .. "}", "{" .. ours .. "}") end
 end
@@ -289,7 +301,7 @@ local function nest_parts(nest)
 end
 
 function composite.nest(run, _, path, expected, got)
-  if not both_tables(run, path, expected, got) then return end
+  if not both_tables(run, path, expected, got, true) then return end
   local theirs, ours = nest_parts(expected), nest_parts(got)
   for i = 1, math.max(#theirs, #ours) do
     if theirs[i] ~= ours[i] then
@@ -336,14 +348,15 @@ function compare.disputed_names(names, seen)
     tests[i] = { name = name, needle = "." .. (field or name) .. ".", key = key, value = value }
   end
   return function(bare, keys)
+    local disputed = false
     for _, test in ipairs(tests) do
       local here = not test.key or keys[test.key] == test.value
       if here and (bare .. "."):find(test.needle, 1, true) then
         seen[test.name] = true
-        return true
+        disputed = true
       end
     end
-    return false
+    return disputed
   end
 end
 

@@ -39,10 +39,15 @@ local function point_of(raw, p)
 end
 
 -- The value as the schema gives it: text is an exact number, a JSON number a rounded one.
-local function expected_value(raw, p)
+local function expected_value(run, raw, p)
   local value = raw.points[p].value
-  if type(value) == "number" then return value + 0.0 end
-  return value
+  local wanted = raw.exact and "string" or "number"
+  if type(value) ~= wanted then
+    run.differ(("points[%d].value"):format(p), wanted == "string" and "an exact number as text"
+      or "a number", value == nil and "nothing" or type(value))
+    return nil
+  end
+  return wanted == "number" and value + 0.0 or value
 end
 
 local point_shape = compare.object { substituted = "number", exact = "number", real = "number" }
@@ -53,7 +58,8 @@ local function as_real(value)
 end
 
 local function check_point(run, raw, p, got)
-  local value = expected_value(raw, p)
+  local value = expected_value(run, raw, p)
+  if value == nil then return end
   local expected = { substituted = value, exact = value, real = as_real(value) }
   compare.check(run, point_shape, ("points[%d]"):format(p), expected, got)
 end
@@ -65,6 +71,7 @@ function expr.check(run, raw)
   if type(raw.points) ~= "table" or #raw.points == 0 then
     return run.differ("points", "values to compare with", "none")
   end
+  if type(raw.exact) ~= "boolean" then return run.differ("exact", "true or false", "neither") end
   run.tolerance = real_tolerance
   local symbols = symbols_of(raw)
   local e = core.parse(raw.expr, raw.id, symbols)

@@ -4,16 +4,29 @@
 
 local case = require "einloom.case"
 local compare = require "einloom.verify.compare"
+local core = require "einloom.core"
 local errors = require "einloom.errors"
 
 local verify = {}
 
 verify.layers = { "reuse", "costs", "totals", "all" }
 
+local null, array = core.json.null, core.json.array
+
+local function set(...)
+  local names = {}
+  for _, name in ipairs { ... } do names[name] = true end
+  return names
+end
+
+local head_of_cases = set("schema", "family", "model", "tolerance", "cases", "note")
 local adapters = {
-  ["mapping/1"] = { module = "einloom.verify.mapping", list = "cases" },
-  ["tiles/1"] = { module = "einloom.verify.tiles", list = "cases" },
-  ["expr/1"] = { module = "einloom.verify.expr", list = "expressions" },
+  ["mapping/1"] = { module = "einloom.verify.mapping", list = "cases", head = head_of_cases },
+  ["tiles/1"] = { module = "einloom.verify.tiles", list = "cases", head = head_of_cases },
+  ["expr/1"] = {
+    module = "einloom.verify.expr", list = "expressions",
+    head = set("schema", "format", "version", "count", "expressions", "note"),
+  },
 }
 
 local function schema_of(raw, path)
@@ -46,21 +59,101 @@ end
 ---@field disputed integer cases that are disputed, whole or in some fields
 ---@field left_out integer cases that the layer does not ask for
 
-local function tolerance_of(raw, name, default)
-  local given = raw.tolerance
-  if type(given) ~= "table" or type(given[name]) ~= "number" then return default end
-  return given[name]
+-- ---- the head of a file --------------------------------------------------------------------
+
+local largest_tolerance = 1e-3
+
+local function is_object(value)
+  return type(value) == "table" and value ~= null and getmetatable(value) ~= array
+end
+
+local function tolerances_of(raw, path)
+  local given, found = raw.tolerance, { default = 1e-9, totals = 1e-6 }
+  if given ~= nil and not is_object(given) then
+    errors.raise("bad_case", "tolerance is no object", { file = path })
+  end
+  for name, value in pairs(given or {}) do
+    local fits = type(value) == "number" and value >= 0 and value <= largest_tolerance
+    if found[name] == nil or not fits then
+      errors.raise("bad_case", ("tolerance.%s: %s is no tolerance from 0 to %s of 'default' or"
+        .. " 'totals'"):format(name, tostring(value), largest_tolerance), { file = path })
+    end
+    found[name] = value
+  end
+  return found
+end
+
+local function check_head(raw, adapter, path)
+  for key in pairs(raw) do
+    if not adapter.head[key] then
+      errors.raise("bad_case", ("unknown key '%s' in the head of the file"):format(key),
+        { file = path })
+    end
+  end
+  if raw.model ~= nil and raw.model ~= "reference" then
+    errors.raise("bad_case", ("unknown model %s; known: reference"):format(tostring(raw.model)),
+      { file = path })
+  end
+end
+
+-- ---- cases ---------------------------------------------------------------------------------
+
+local function is_list_of(value, is_item)
+  if type(value) ~= "table" or getmetatable(value) ~= array then return false end
+  for _, item in ipairs(value) do
+    if not is_item(item) then return false end
+  end
+  return true
+end
+
+local function is_text(value) return type(value) == "string" end
+
+-- What every adapter relies on: name of the first key of a wrong type and what it should be.
+local function malformed(raw)
+  if raw.expected ~= nil and not is_object(raw.expected) then return "expected", "an object" end
+  if raw.disputed ~= nil and type(raw.disputed) ~= "boolean" then return "disputed", "a boolean" end
+  if raw.disputed_fields ~= nil and not is_list_of(raw.disputed_fields, is_text) then
+    return "disputed_fields", "a list of names"
+  end
+  if raw.tags ~= nil and not is_list_of(raw.tags, is_text) then return "tags", "a list of texts" end
+  if raw.samples ~= nil and not is_list_of(raw.samples, is_object) then
+    return "samples", "a list of points"
+  end
+  return nil
+end
+
+local function protected(adapter, run, raw, layer)
+  return xpcall(adapter.check, function(problem)
+    if type(problem) == "table" and problem.kind then return tostring(problem) end
+    return debug.traceback(tostring(problem), 2)
+  end, run, raw, layer)
+end
+
+local function check_disputed_names(raw, seen, run)
+  for _, name in ipairs(raw.disputed_fields or {}) do
+    if not seen[name] then run.differ("disputed_fields", "names of fields", name) end
+  end
 end
 
 -- One case. Differences go to `differ`; returns "passed", "failed", "disputed" or "left out",
 -- and whether some of its fields are disputed.
-local function check_case(adapter, file, raw, layer, differ)
+local function check_case(adapter, tolerances, raw, layer, differ)
+  local key, wanted = malformed(raw)
+  if key then
+    differ(key, wanted, core.json.encode(raw[key]))
+    return "failed", false
+  end
+  if raw.expected == nil and raw.points == nil then
+    differ("expected", "a result", "a case without one")
+    return "failed", false
+  end
   local failed, seen = false, {}
   local whole = raw.disputed == true and raw.disputed_fields == nil
   local run = {
-    tolerance = tolerance_of(file, "default", 1e-9),
-    totals_tolerance = tolerance_of(file, "totals", 1e-6),
+    tolerance = tolerances.default,
+    totals_tolerance = tolerances.totals,
     samples = {},
+    names = {},
     disputed = raw.disputed and raw.disputed_fields and
       compare.disputed_names(raw.disputed_fields, seen),
     differ = function(...)
@@ -68,21 +161,14 @@ local function check_case(adapter, file, raw, layer, differ)
       if not whole then differ(...) end
     end,
   }
-  local function needs_result() return raw.expected == nil and raw.points == nil end
-  if needs_result() then
-    differ("expected", "a result", "a case without one")
-    return "failed", false
-  end
-  local ok, answer = xpcall(adapter.check, function(problem)
-    if type(problem) == "table" and problem.kind then return tostring(problem) end
-    return debug.traceback(tostring(problem), 2)
-  end, run, raw, layer)
+  local ok, answer = protected(adapter, run, raw, layer)
   if not ok then
     differ("", "a result", answer)
     return "failed", false
   end
   if answer == "left out" then return answer, false end
   if whole then return "disputed", false end
+  if layer == "all" then check_disputed_names(raw, seen, run) end
   return failed and "failed" or "passed", next(seen) ~= nil
 end
 
@@ -90,8 +176,8 @@ local function check_duplicates(cases, path)
   local seen = {}
   for i, raw in ipairs(cases) do
     local id = type(raw) == "table" and raw.id or nil
-    if id == nil then
-      errors.raise("bad_case", ("case %d has no id"):format(i), { file = path })
+    if type(id) ~= "string" then
+      errors.raise("bad_case", ("case %d has no text as id"):format(i), { file = path })
     elseif seen[id] then
       errors.raise("bad_case", ("two cases are called '%s'"):format(id), { file = path })
     end
@@ -112,6 +198,8 @@ function verify.file(path, layer, write, summary)
   local raw = case.decode_file(path)
   local adapter = adapters[schema_of(raw, path)]
   local cases = cases_of(raw, adapter, path)
+  if cases[1] ~= raw then check_head(raw, adapter, path) end
+  local tolerances = tolerances_of(raw, path)
   single_id(raw, cases)
   check_duplicates(cases, path)
   local module = require(adapter.module)
@@ -120,7 +208,7 @@ function verify.file(path, layer, write, summary)
       write(("%s: %s: expected %s, got %s"):format(entry.id, field ~= "" and field or "result",
         expected, got))
     end
-    local outcome, some_disputed = check_case(module, raw, entry, layer, differ)
+    local outcome, some_disputed = check_case(module, tolerances, entry, layer, differ)
     local key = outcome == "left out" and "left_out" or outcome
     summary[key] = summary[key] + 1
     if some_disputed then summary.disputed = summary.disputed + 1 end

@@ -148,6 +148,14 @@ local function compare_result(run, layer, raw, result, costs)
     totals)
 end
 
+-- The einsums and components of a case, by name.
+local function names_of(raw)
+  local names = {}
+  for _, einsum in ipairs(raw.workload.einsums) do names[einsum.name] = true end
+  for _, node in ipairs(raw.arch.nodes) do names[node.name or ""] = true end
+  return names
+end
+
 -- result and costs, or nil, nil, message, kind; a mistake of the program itself is raised.
 local function compute(run, raw, layer)
   local ok, built = pcall(case.from_json, raw)
@@ -156,6 +164,7 @@ local function compute(run, raw, layer)
     return nil, nil, tostring(built), built.kind
   end
   local w, a, m = built.workload, built.arch, built.mapping
+  run.names = names_of(raw)
   local result, message, kind = model.analyze(w, a, m, built.options)
   if not result then return nil, nil, message, kind end
   run.samples = built.samples

@@ -144,13 +144,13 @@ end
 local function with_formula_values(expected)
   local out = {}
   for key, value in pairs(expected) do out[key] = value end
-  out.tensors = {}
+  out.tensors = setmetatable({}, core.json.array)
   for i, tensor in ipairs(expected.tensors) do
     local copy = {}
     for key, value in pairs(tensor) do copy[key] = value end
     if tensor.dense_tile_occupancy_formula ~= nil then
       local e = core.parse(tensor.dense_tile_occupancy_formula)
-      local values = formula_values(e, tensor)
+      local values = setmetatable(formula_values(e, tensor), core.json.array)
       for j, value in ipairs(values) do values[j] = tostring(value) end
       copy.dense_tile_occupancy_formula = { formula = "", values = values }
     end
@@ -163,6 +163,7 @@ end
 ---@param run einloom.comparison
 ---@param raw table decoded case
 function tiles.check(run, raw)
+  run.names = raw.rank_variables or {}
   if raw["function"] == "tile_sequence" then
     local got, message = tile_sequence(raw)
     if not got then return run.differ("", "a result", message) end
