@@ -211,7 +211,7 @@ local function record(what, fields, short, text)
   return setmetatable({}, {
     __index = function(_, name)
       local value = fields[short and short[name] or name]
-      if value == nil then unknown(what, name, names, 2) end
+      if value == nil and math.type(name) ~= "integer" then unknown(what, name, names, 2) end
       return value
     end,
     __newindex = read_only,
