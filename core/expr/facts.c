@@ -15,8 +15,8 @@ loom_facts loom_facts_nothing(void) {
 
 static loom_facts facts_of_num(const loom_ctx *ctx, loom_num a) {
   int sign = loom_num_sign(ctx, a);
-  loom_facts f = {.lo = loom_num_lower(ctx, a),
-                  .hi = loom_num_upper(ctx, a),
+  loom_facts f = {.lo = loom_end_lo(loom_num_lower(ctx, a)),
+                  .hi = loom_end_hi(loom_num_upper(ctx, a)),
                   .modulus = 1,
                   .integer = loom_num_is_int(ctx, a) ? LOOM_YES : LOOM_NO,
                   .sign = sign > 0   ? LOOM_POS
@@ -74,8 +74,8 @@ static void bound_by_multiple(loom_facts *f, loom_facts number) {
 
 static loom_facts facts_of_symbol(const loom_ctx *ctx, const loom_assume *a) {
   loom_facts f = nothing;
-  if (a->has_min) f.lo = a->min;
-  if (a->has_max) f.hi = a->max;
+  if (a->has_min) f.lo = loom_end_lo(a->min);
+  if (a->has_max) f.hi = loom_end_hi(a->max);
   f.integer = a->integer ? LOOM_YES : LOOM_UNKNOWN;
   if (a->integer && a->multiple > 1) f.modulus = a->multiple;
   if (a->integer && a->divides != LOOM_NONE) bound_by_multiple(&f, loom_facts_of(ctx, a->divides));

@@ -134,10 +134,12 @@ loom_facts loom_facts_product(loom_ctx *ctx, loom_num coef, size_t n, const loom
   loom_facts f = loom_facts_nothing();
   int sign_of_coef = loom_num_sign(ctx, coef);
   uint8_t sign = sign_of_coef > 0 ? LOOM_POS : LOOM_NEG, sign_below = LOOM_POS;
-  loom_range above = {loom_num_lower(ctx, coef), loom_num_upper(ctx, coef)}, below = {1, 1};
+  loom_range above = {loom_end_lo(loom_num_lower(ctx, coef)),
+                      loom_end_hi(loom_num_upper(ctx, coef))};
+  loom_range below = {1, 1};
   if (coef.den > 0) {
-    above = (loom_range){coef.num, coef.num};
-    below = (loom_range){coef.den, coef.den};
+    above = (loom_range){loom_end_lo(coef.num), loom_end_hi(coef.num)};
+    below = (loom_range){loom_end_lo(coef.den), loom_end_hi(coef.den)};
   }
   for (size_t i = 0; i < n; i++) {
     int32_t e = powers[i].exponent;

@@ -39,14 +39,12 @@ static loom_wide floor_wide(loom_wide a, int64_t b) {
 
 static int64_t lower_of(const end *sum) {
   if (sum->none) return LOOM_MINUS_INF;
-  loom_wide v = floor_wide(sum->num, sum->den);
-  return v <= INT64_MIN ? LOOM_MINUS_INF : v >= INT64_MAX ? INT64_MAX - 1 : (int64_t)v;
+  return loom_end_lo(floor_wide(sum->num, sum->den));
 }
 
 static int64_t upper_of(const end *sum) {
   if (sum->none) return LOOM_PLUS_INF;
-  loom_wide v = -floor_wide(-sum->num, sum->den);
-  return v >= INT64_MAX ? LOOM_PLUS_INF : v <= INT64_MIN ? INT64_MIN + 1 : (int64_t)v;
+  return loom_end_hi(-floor_wide(-sum->num, sum->den));
 }
 
 /* Signs that an exact interval allows. */

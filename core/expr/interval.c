@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Arithmetic of 64-bit intervals with infinite ends, residues and sign sets.
-** Invariant: results are rounded outwards; what does not fit becomes "no bound". */
+** Invariant: ends come in and go out as node.h says: a lower one is no bound or in [-LOOM_MOST,
+** LOOM_MOST], an upper one too, so negation and the absolute value of an end are ends; results are
+** rounded outwards, and what does not fit moves outwards to the nearest end, never past infinity. */
 #include "expr/interval.h"
 
 int64_t loom_gcd64(int64_t a, int64_t b) {
@@ -42,19 +44,9 @@ static loom_wide end_mul(int64_t a, int64_t b) {
   return (loom_wide)a * b;
 }
 
-static int64_t clamp_lo(loom_wide a) {
-  if (a <= INT64_MIN) return LOOM_MINUS_INF;
-  return a >= INT64_MAX ? INT64_MAX - 1 : (int64_t)a;
-}
-
-static int64_t clamp_hi(loom_wide a) {
-  if (a >= INT64_MAX) return LOOM_PLUS_INF;
-  return a <= INT64_MIN ? INT64_MIN + 1 : (int64_t)a;
-}
-
 loom_range loom_range_mul(loom_range a, loom_range b) {
   if (a.lo >= 0 && b.lo >= 0)
-    return (loom_range){clamp_lo(end_mul(a.lo, b.lo)), clamp_hi(end_mul(a.hi, b.hi))};
+    return (loom_range){loom_end_lo(end_mul(a.lo, b.lo)), loom_end_hi(end_mul(a.hi, b.hi))};
   loom_wide ends[4] = {end_mul(a.lo, b.lo), end_mul(a.lo, b.hi), end_mul(a.hi, b.lo),
                        end_mul(a.hi, b.hi)};
   loom_wide lo = ends[0], hi = ends[0];
@@ -62,7 +54,7 @@ loom_range loom_range_mul(loom_range a, loom_range b) {
     if (ends[i] < lo) lo = ends[i];
     if (ends[i] > hi) hi = ends[i];
   }
-  return (loom_range){clamp_lo(lo), clamp_hi(hi)};
+  return (loom_range){loom_end_lo(lo), loom_end_hi(hi)};
 }
 
 loom_range loom_range_pow(loom_range a, uint32_t exponent) {
@@ -103,7 +95,6 @@ static loom_range divide_by_positive(loom_range a, loom_range b, bool up) {
     result.hi = end_div(a.hi, b.hi, up);
   else if (b.lo > 0)
     result.hi = end_div(a.hi, b.lo, up);
-  if (result.lo == LOOM_PLUS_INF) result.lo = LOOM_PLUS_INF - 1;
   return result;
 }
 
@@ -137,7 +128,8 @@ loom_residue_class loom_residue_mul(loom_residue_class a, loom_residue_class b) 
   if (__builtin_mul_overflow(a.modulus, b.modulus, &mm) ||
       __builtin_mul_overflow(a.modulus, b.remainder, &ma) ||
       __builtin_mul_overflow(b.modulus, a.remainder, &mb) ||
-      __builtin_mul_overflow(a.remainder, b.remainder, &rr) || ma == INT64_MIN || mb == INT64_MIN)
+      __builtin_mul_overflow(a.remainder, b.remainder, &rr) || ma == INT64_MIN || mb == INT64_MIN ||
+      rr == INT64_MIN)
     return (loom_residue_class){1, 0};
   int64_t m = loom_gcd64(mm, loom_gcd64(ma, mb));
   return (loom_residue_class){m, m ? loom_mod64(rr, m) : rr};
@@ -199,16 +191,12 @@ static void cut_sign(loom_facts *f) {
 }
 
 static void cut_by_residue(loom_facts *f) {
-  int64_t m = f->modulus, moved;
+  int64_t m = f->modulus;
   if (m <= 1) return;
-  if (f->lo != LOOM_MINUS_INF &&
-      !__builtin_add_overflow(f->lo, loom_mod64(f->remainder - loom_mod64(f->lo, m), m), &moved) &&
-      moved != LOOM_PLUS_INF)
-    f->lo = moved;
-  if (f->hi != LOOM_PLUS_INF &&
-      !__builtin_sub_overflow(f->hi, loom_mod64(loom_mod64(f->hi, m) - f->remainder, m), &moved) &&
-      moved != LOOM_MINUS_INF)
-    f->hi = moved;
+  if (f->lo != LOOM_MINUS_INF)
+    f->lo = loom_end_lo((loom_wide)f->lo + loom_mod64(f->remainder - loom_mod64(f->lo, m), m));
+  if (f->hi != LOOM_PLUS_INF)
+    f->hi = loom_end_hi((loom_wide)f->hi - loom_mod64(loom_mod64(f->hi, m) - f->remainder, m));
 }
 
 static void fit_residue(loom_facts *f) {
@@ -216,6 +204,8 @@ static void fit_residue(loom_facts *f) {
     f->modulus = 1;
     f->remainder = 0;
   }
+  if (f->modulus == 0 && (f->remainder > LOOM_MOST || f->remainder < -LOOM_MOST))
+    f->modulus = (int64_t)1 << 31;
   if (f->modulus > UINT32_MAX) f->modulus = loom_gcd64(f->modulus, (int64_t)1 << 31);
   if (f->modulus > 1)
     f->remainder = loom_mod64(f->remainder, f->modulus);
@@ -225,6 +215,8 @@ static void fit_residue(loom_facts *f) {
 
 loom_facts loom_facts_settle(loom_facts f) {
   if (f.modulus == 0 && f.integer == LOOM_YES) f.lo = f.hi = f.remainder;
+  f.lo = loom_end_lo(f.lo);
+  f.hi = loom_end_hi(f.hi);
   fit_residue(&f);
   cut_sign(&f);
   cut_by_sign(&f);

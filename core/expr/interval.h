@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Arithmetic of 64-bit intervals with infinite ends, residues and sign sets, as facts need them.
-** Invariant: every result contains every value that operands within the given facts can produce. */
+** Invariant: every result contains every value that operands within the given facts can produce.
+** Ends are made by loom_end_lo and loom_end_hi alone: what a finite end cannot hold moves outwards,
+** a lower bound above LOOM_MOST down to it, one below -LOOM_MOST to no bound; upper ones mirrored. */
 #ifndef EINLOOM_INTERVAL_H
 #define EINLOOM_INTERVAL_H
 
@@ -17,6 +19,14 @@ typedef struct loom_residue_class {
 } loom_residue_class;
 
 #define LOOM_EVERYTHING ((loom_range){LOOM_MINUS_INF, LOOM_PLUS_INF})
+
+/* The strongest lower (upper) end that a lower (upper) bound a allows. */
+static inline int64_t loom_end_lo(loom_wide a) {
+  return a < -LOOM_MOST ? LOOM_MINUS_INF : a > LOOM_MOST ? LOOM_MOST : (int64_t)a;
+}
+static inline int64_t loom_end_hi(loom_wide a) {
+  return a > LOOM_MOST ? LOOM_PLUS_INF : a < -LOOM_MOST ? -LOOM_MOST : (int64_t)a;
+}
 
 int64_t loom_gcd64(int64_t a, int64_t b); /* >= 0, of magnitudes; arguments > INT64_MIN */
 int64_t loom_floor_div64(int64_t a, int64_t b);
@@ -37,8 +47,8 @@ uint8_t loom_sign_pow(uint8_t a, int32_t exponent);
 uint8_t loom_sign_min(uint8_t a, uint8_t b);
 uint8_t loom_sign_neg(uint8_t a);
 
-/* Makes range, sign, integrality and residue agree with one another, and the residue fit 32 bits.
- */
+/* Makes range, sign, integrality and residue agree with one another, the ends ends (they may be any
+** integers, no bound as above) and the residue fit 32 bits. */
 loom_facts loom_facts_settle(loom_facts f);
 
 #endif

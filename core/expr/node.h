@@ -12,9 +12,12 @@
 
 /* ---- facts -------------------------------------------------------------------------------- */
 
-/* Bounds of a value, rounded outwards to integers; these two mean "no bound". */
+/* Bounds of a value, rounded outwards to integers.  A lower end is LOOM_MINUS_INF ("no bound") or
+** finite, an upper end LOOM_PLUS_INF or finite; finite ends lie in [-LOOM_MOST, LOOM_MOST], so that
+** negating one gives a finite end. */
 #define LOOM_MINUS_INF INT64_MIN
 #define LOOM_PLUS_INF INT64_MAX
+#define LOOM_MOST (INT64_MAX - 1)
 
 /* Which signs a value can have. */
 enum { LOOM_NEG = 1, LOOM_ZERO = 2, LOOM_POS = 4, LOOM_ANY_SIGN = 7 };

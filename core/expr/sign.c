@@ -43,12 +43,10 @@ typedef struct total {
 } total;
 
 static void add_facts(total *t, loom_facts f) {
-  if (t->lo == LOOM_MINUS_INF || f.lo == LOOM_MINUS_INF ||
-      __builtin_add_overflow(t->lo, f.lo, &t->lo))
-    t->lo = LOOM_MINUS_INF;
-  if (t->hi == LOOM_PLUS_INF || f.hi == LOOM_PLUS_INF ||
-      __builtin_add_overflow(t->hi, f.hi, &t->hi))
-    t->hi = LOOM_PLUS_INF;
+  bool below = t->lo != LOOM_MINUS_INF && f.lo != LOOM_MINUS_INF;
+  bool above = t->hi != LOOM_PLUS_INF && f.hi != LOOM_PLUS_INF;
+  t->lo = below ? loom_end_lo((loom_wide)t->lo + f.lo) : LOOM_MINUS_INF;
+  t->hi = above ? loom_end_hi((loom_wide)t->hi + f.hi) : LOOM_PLUS_INF;
   t->signs |= f.sign;
   t->nonzero = t->nonzero || !(f.sign & LOOM_ZERO);
 }

@@ -12,10 +12,10 @@ static bool admissible(loom_ctx *ctx, loom_expr symbol, loom_expr value) {
   const char *name = loom_symbol_name(ctx, symbol);
   const char *wanted = NULL;
   int64_t bound = 0;
-  if (assume->has_min && loom_num_order(ctx, num, (loom_num){assume->min, 1}) < 0) {
+  if (assume->has_min && loom_num_cmp(ctx, num, loom_num_int(ctx, assume->min)) < 0) {
     wanted = "at least";
     bound = assume->min;
-  } else if (assume->has_max && loom_num_order(ctx, num, (loom_num){assume->max, 1}) > 0) {
+  } else if (assume->has_max && loom_num_cmp(ctx, num, loom_num_int(ctx, assume->max)) > 0) {
     wanted = "at most";
     bound = assume->max;
   } else if (assume->multiple > 1 &&
