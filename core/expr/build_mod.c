@@ -70,6 +70,9 @@ loom_expr loom_build_mod(loom_ctx *ctx, loom_expr a, loom_expr b) {
   loom_expr quotient = loom_build_div(ctx, a, b);
   if (quotient == LOOM_NONE) return LOOM_NONE;
   if (loom_facts_of(ctx, quotient).integer == LOOM_YES) return loom_from_num(ctx, LOOM_NUM_ZERO);
+  quotient = loom_divide_exactly(ctx, a, b);
+  if (quotient != LOOM_NONE && loom_facts_of(ctx, quotient).integer == LOOM_YES)
+    return loom_from_num(ctx, LOOM_NUM_ZERO);
   a = drop_multiples(ctx, a, b);
   if (a == LOOM_NONE) return LOOM_NONE;
   if (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, b)) return mod_numbers(ctx, a, b);
@@ -99,8 +102,18 @@ static bool is_small(loom_ctx *ctx, loom_expr a, loom_expr d, loom_expr m) {
   return size != LOOM_NONE && loom_facts_difference(ctx, a, size).sign == LOOM_NEG;
 }
 
+/* a / d as one expression if d divides a as a polynomial: *a is that, *d is 1. */
+static bool divide_whole(loom_ctx *ctx, loom_expr *a, loom_expr *d) {
+  loom_expr quotient = loom_divide_exactly(ctx, *a, *d);
+  if (quotient == LOOM_NONE) return false;
+  *a = quotient;
+  *d = loom_from_num(ctx, LOOM_NUM_ONE);
+  return true;
+}
+
 /* Common factors of a and d cancelled, the divisor's leading term positive. */
 static bool cancel(loom_ctx *ctx, loom_expr *a, loom_expr *d) {
+  if (divide_whole(ctx, a, d)) return *d != LOOM_NONE;
   loom_expr quotient = loom_build_div(ctx, *a, *d), above, below;
   if (quotient == LOOM_NONE || !loom_take_apart(ctx, quotient, &above, &below)) return false;
   if (loom_kind_of(ctx, quotient) == LOOM_ADD && loom_split_coef(ctx, quotient).id == quotient) {

@@ -179,7 +179,8 @@ static bool within(loom_ctx *ctx, bool up, loom_expr a, loom_expr b) {
 loom_expr loom_round_quotient(loom_ctx *ctx, bool up, loom_expr numerator, loom_expr denominator) {
   if (within(ctx, up, numerator, denominator))
     return loom_from_num(ctx, up ? LOOM_NUM_ONE : LOOM_NUM_ZERO);
-  loom_expr split = LOOM_NONE;
+  loom_expr split = loom_divide_exactly(ctx, numerator, denominator);
+  if (split != LOOM_NONE) return up ? loom_build_ceil(ctx, split) : loom_build_floor(ctx, split);
   if (loom_divide_out(ctx, up, numerator, denominator, &split)) return split;
   if (up) {
     loom_expr quotient = loom_build_div(ctx, numerator, denominator);

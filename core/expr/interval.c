@@ -86,6 +86,7 @@ static int64_t end_div(int64_t a, int64_t b, bool up) {
 /* b > 0 everywhere; `up`: how the upper end is rounded. */
 static loom_range divide_by_positive(loom_range a, loom_range b, bool up) {
   loom_range result = LOOM_EVERYTHING;
+  if (b.hi <= 0) return result;
   if (b.lo < 0) b.lo = 0;
   if (a.lo >= 0)
     result.lo = end_div(a.lo, b.hi, false);
@@ -213,6 +214,15 @@ static void fit_residue(loom_facts *f) {
     f->remainder = 0;
 }
 
+/* Facts that contradict one another: there is no value anywhere, so nothing is said. */
+static loom_facts no_value(loom_facts f) {
+  return (loom_facts){.lo = LOOM_MINUS_INF,
+                      .hi = LOOM_PLUS_INF,
+                      .modulus = 1,
+                      .integer = f.integer,
+                      .sign = LOOM_ANY_SIGN};
+}
+
 loom_facts loom_facts_settle(loom_facts f) {
   if (f.modulus == 0 && f.integer == LOOM_YES) f.lo = f.hi = f.remainder;
   f.lo = loom_end_lo(f.lo);
@@ -221,6 +231,7 @@ loom_facts loom_facts_settle(loom_facts f) {
   cut_sign(&f);
   cut_by_sign(&f);
   cut_by_residue(&f);
+  if (f.lo > f.hi) return no_value(f);
   cut_sign(&f);
   return f;
 }

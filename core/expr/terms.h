@@ -54,4 +54,8 @@ loom_expr loom_factors_make(loom_factors *product);
 loom_expr loom_build_mul(loom_ctx *ctx, loom_expr a, loom_expr b);
 loom_expr loom_build_div(loom_ctx *ctx, loom_expr a, loom_expr b);
 
+/* The sum a divided by the sum b if that leaves no remainder; LOOM_NONE if it does, if it would cost too
+** much, or with an error.  Where b is not 0 the value is a / b. */
+loom_expr loom_divide_exactly(loom_ctx *ctx, loom_expr a, loom_expr b);
+
 #endif

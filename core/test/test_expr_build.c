@@ -180,6 +180,13 @@ static void floor_divisions(void **unused) {
   SAME(fdiv(mul(n(4), mul(s, z)), mul(n(2), s)), mul(n(2), z));
   SAME(fdiv(add(mul(s, z), w), s), add(z, fdiv(w, s)));
   SAME(fdiv(add(mul(n(2), s), n(2)), add(s, n(1))), n(2));
+  loom_expr square = add(add(to(s, 2), mul(n(2), s)), n(1));
+  SAME(fdiv(square, add(s, n(1))), add(s, n(1)));
+  SAME(fdiv(add(mul(s, x), x), add(s, n(1))), x);
+  SAME(fdiv(add(add(mul(s, x), mul(s, y)), add(x, y)), add(s, n(1))), add(x, y));
+  SAME(idx(square, add(s, n(1)), n(4)), loom_mod(c, add(s, n(1)), n(4)));
+  SAME(loom_mod(c, square, add(s, n(1))), n(0));
+  SAME(loom_ceil(c, over(square, add(s, n(1)))), add(s, n(1)));
   SAME(fdiv(m, n(16)), over(m, n(16)));
   SAME(fdiv(m, t), over(m, t));
   SAME(fdiv(sub(n(63), z), n(8)), sub(n(7), fdiv(z, n(8))));

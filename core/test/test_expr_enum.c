@@ -238,11 +238,12 @@ static void draw_index(tree *t) {
   static const int sizes[] = {1, 2, 3, 4, 6, 8, 12, -1, -2, -4, -6, 64};
   t->n = 0;
   int e = add_symbol(t);
-  while (t->n < MOST - 8) {
+  while (t->n < MOST - 12) {
     int term = draw(3) == 0 ? (int)draw((uint32_t)t->n) : add_symbol(t);
     int factor = draw(5) ? add_literal(t, sizes[draw(12)]) : add_symbol(t);
-    e = add_desc(t, ADD, e, add_desc(t, MUL, factor, term, 0), 0);
+    if (draw(4)) e = add_desc(t, ADD, e, add_desc(t, MUL, factor, term, 0), 0);
     if (draw(3) == 0) e = add_desc(t, ADD, e, add_literal(t, between(-9, 20)), 0);
+    if (draw(6) == 0) e = add_desc(t, MUL, e, draw(2) ? e : add_symbol(t), 0);
     int by = draw(4) ? add_literal(t, sizes[draw(12)]) : add_symbol(t);
     switch (draw(7)) {
     case 0: e = add_desc(t, FDIV, e, by, 0); break;
