@@ -80,4 +80,58 @@ describe("an analyzer in Lua", function()
     assert.error_matches(function() loom.analyzer(3, compressed) end, "name")
     assert.error_matches(function() loom.analyzer("x", 3) end, "function")
   end)
+
+  local function failed(analyze)
+    local w, a, m = subject(loom.custom)
+    local ok, e = pcall(loom.analyze, w, a, m, { analyzers = { compressed = analyze } })
+    assert.is_false(ok)
+    return e
+  end
+
+  it("that fails is told with its kind and place", function()
+    for pattern, analyze in pairs {
+      ["stats expected, got nil"] = function() end,
+      ["broken analyzer"] = function() error "broken analyzer" end,
+      ["attempt to index a nil value"] = function(_, shape) return shape.x.y end,
+    } do
+      local e = failed(analyze)
+      assert.are.equal("callback", e.kind)
+      local prefix = "^mapping[^ ]*: the analyzer of 'compressed' failed: "
+      assert.truthy(e.message:find(prefix), e.message)
+      assert.truthy(e.message:find(pattern, 1, true), e.message)
+    end
+    local own = setmetatable({}, {})
+    assert.are.equal(own, failed(function() error(own) end))
+  end)
+
+  it("gives back the fields it was given, none of them negative", function()
+    local function change(f)
+      return function(_, _, _, as)
+        local stats = as "storage"
+        f(stats, stats.buffets[#stats.buffets])
+        return stats
+      end
+    end
+    for pattern, f in pairs {
+      ["a buffet has no field 'max_occupncy'"] = function(_, b) b.max_occupncy = 3 end,
+      ["a buffet has no field '1'"] = function(_, b) b[1] = 3 end,
+      ["stats has no field 'bufets'"] = function(s) s.bufets = {} end,
+      ["stats.compute has no field 'ops'"] = function(s) s.compute.ops = 1 end,
+      ["n_loops_above and persistent of a buffet may not change"] = function(_, b)
+        b.n_loops_above = b.n_loops_above + 1
+      end,
+      ["persistent of a buffet may not"] = function(_, b) b.persistent = not b.persistent end,
+      ["gave a negative max_occupancy: -3"] = function(_, b) b.max_occupancy = -3 end,
+      ["gave a negative total_read_actions"] = function(_, b)
+        b.total_read_actions = -loom.symbol "q"
+      end,
+    } do
+      local w, a, m = subject(loom.custom)
+      local ok, e, message = pcall(loom.analyze, w, a, m,
+        { analyzers = { compressed = change(f) } })
+      local text = ok and message or tostring(e)
+      assert.truthy(text:find(pattern, 1, true), text)
+      assert.truthy(text:find "compressed", text)
+    end
+  end)
 end)

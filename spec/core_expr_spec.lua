@@ -126,7 +126,7 @@ describe("expressions", function()
     assert.equal(e, e {})
     local wrong = message(e, { M0 = 4 })
     assert.matches("no symbol 'M0'", wrong)
-    assert.matches("did you mean 'M'", wrong)
+    assert.matches("nearest: M", wrong)
     assert.matches("key", message(e, { [1] = 4 }))
     assert.matches("M", message(e, { M = {} }))
   end)
@@ -251,5 +251,127 @@ describe("programs", function()
     assert.matches("closed", message(alias.eval, alias, { { 1 } }))
     alias:close()
     getmetatable(alias).__gc(alias)
+  end)
+end)
+
+describe("what is assumed of a symbol", function()
+  local function refused(assume)
+    local ok, text = pcall(core.symbol, "x", assume)
+    assert.is_false(ok, tostring(assume.divides))
+    assert.matches("symbol 'x'", text)
+  end
+
+  it("may not contradict itself", function()
+    for _, assume in ipairs {
+      { min = 5, max = 4 }, { divides = 0 }, { divides = core.number "1/2" },
+      { divides = 12, multiple = 5 }, { divides = 12, multiple = 24 }, { divides = 12, min = 13 },
+      { divides = 12, min = 7, max = 11 }, { divides = 13, min = 2, max = 12 },
+      { divides = 12, max = -13 }, { multiple = 10, min = 11, max = 19 }, { multiple = -1 },
+      { multiple = 2, integer = false }, { divides = 12, integer = false },
+      { divides = core.symbol("n", { max = 8 }), min = 9 },
+      { divides = core.symbol "n" + core.number "1/2" },
+      { divides = 1000003 * 4, min = 5, max = 1000002 },
+    } do
+      refused(assume)
+    end
+  end)
+
+  it("is accepted wherever a value is possible", function()
+    for divides = 1, 24 do
+      for min = -9, 9, 3 do
+        for max = min, 12, 5 do
+          for multiple = 1, 4 do
+            local possible = false
+            for v = min, max do
+              possible = possible or v ~= 0 and divides % v == 0 and v % multiple == 0
+            end
+            local ok = pcall(core.symbol, "x",
+              { divides = divides, min = min, max = max, multiple = multiple })
+            assert.equal(possible, ok, ("%d %d %d %d"):format(divides, min, max, multiple))
+          end
+        end
+      end
+    end
+    core.symbol("x", { divides = core.number "1e30", min = 7, multiple = 10 })
+    core.symbol("x", { divides = math.maxinteger, min = 2, max = math.maxinteger - 1 })
+  end)
+
+  it("holds of every number put for it", function()
+    local d = core.symbol("d", { divides = 24 })
+    for v = -30, 30 do
+      local ok, text = pcall(function() return d { d = v } end)
+      assert.equal(v >= 1 and 24 % v == 0, ok, v)
+      if v > 0 and not ok then assert.matches("the value of d must divide 24", text) end
+    end
+    assert.is_false(pcall(function() return d { d = core.number "1/2" } end))
+    local n = core.symbol "n"
+    local t = core.symbol("t", { divides = n })
+    assert.equal(core.int(6), t { t = 6 })
+    assert.equal(core.int(4), (n / t) { n = 24, t = 6 })
+    assert.is_false(pcall(function() return (n / t) { n = 24, t = 5 } end))
+    assert.equal(n / 5, (n / t) { t = 5 })
+    local u = core.symbol("u", { divides = t })
+    assert.equal(core.int(9), (n + t + u) { n = 4, t = 4, u = 1 })
+    assert.is_false(pcall(function() return (t + u) { t = 4, u = 3 } end))
+    local z = core.symbol("z", { divides = n, min = 0 })
+    assert.is_false(pcall(function() return (n + z) { n = 4, z = 0 } end))
+  end)
+end)
+
+describe("names", function()
+  it("have no zero bytes: C would see their beginning only", function()
+    local w = core.workload()
+    for _, call in ipairs {
+      function() return core.symbol "x\0y" end,
+      function() return core.symbol "x" { ["x\0y"] = 3 } end,
+      function() return w:variable("m\0n", 4) end,
+      function() return core.arch():component("memory", "G\0H") end,
+      function() return core.mapping():storage(0, "G\0H") end,
+    } do
+      assert.is_false((pcall(call)))
+    end
+    assert.error_matches(function() core.symbol "x\0y" end, "zero bytes")
+  end)
+
+  it("are as long as 65535 bytes", function()
+    assert.equal(65535, #core.symbol(("x"):rep(65535)):name())
+    assert.error_matches(function() core.symbol(("x"):rep(100000)) end, "longer than 65535 bytes")
+  end)
+end)
+
+describe("words for numbers that are none", function()
+  it("are reserved in texts", function()
+    for _, text in ipairs { "inf", "nan", "2*inf", "nan + x", "min(inf, x)", "inf(3)", "-inf" } do
+      local ok, e = pcall(core.parse, text)
+      assert.is_false(ok, text)
+      assert.matches("is no number", e.message)
+      assert.equal(text:find "inf" or text:find "nan", e.column)
+    end
+    assert.equal("infx", core.parse "infx":name())
+    assert.equal("info", core.parse "info":name())
+  end)
+
+  it("are names of symbols in quotes, and print so", function()
+    for _, name in ipairs { "inf", "nan" } do
+      local e = core.symbol(name) + 1
+      assert.equal(e, core.parse(tostring(e)))
+    end
+  end)
+end)
+
+describe("a number in the place of a text", function()
+  it("is itself, exactly", function()
+    for _, x in ipairs { 2 ^ 53, 1 / 3, 0.1, 1e300, 5e-324, 7, -2, math.maxinteger } do
+      assert.equal(core.number(x), core.parse(x))
+    end
+  end)
+end)
+
+describe("messages", function()
+  it("keep to one line whatever a name holds", function()
+    local ok, text = pcall(function() return core.symbol "a" { ["\27[31m\n\1"] = 3 } end)
+    assert.is_false(ok)
+    assert.is_nil(text:find "%c")
+    assert.matches("\\x1B[31m\\n\\x01", message, 1, true)
   end)
 end)

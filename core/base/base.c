@@ -39,12 +39,31 @@ void loom_error_clear(loom_ctx *ctx) {
   base->exhausted = false;
 }
 
+/* Names may hold anything: control characters become escapes, as far as there is room. */
+static void escape(char *text, size_t size) {
+  for (size_t n = strlen(text), i = 0; i < n; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c >= ' ' && c != 127) continue;
+    char escaped[5];
+    size_t length = (size_t)snprintf(escaped, sizeof escaped, c == '\n' ? "\\n" : "\\x%02X", c);
+    if (n + length > size) {
+      text[i] = '?';
+      continue;
+    }
+    memmove(text + i + length, text + i + 1, n - i);
+    memcpy(text + i, escaped, length);
+    n += length - 1;
+    i += length - 1;
+  }
+}
+
 static void record(loom_base *base, loom_status status, ptrdiff_t offset, const char *format,
                    va_list arguments) {
   if (base->error.status != LOOM_OK || status == LOOM_OK) return;
   base->error.status = status;
   base->error.offset = offset;
   vsnprintf(base->error.message, sizeof base->error.message, format, arguments);
+  escape(base->error.message, sizeof base->error.message);
 }
 
 loom_status loom_error_set(loom_ctx *ctx, loom_status status, const char *format, ...) {

@@ -46,20 +46,6 @@ loom_expr loom_real(loom_ctx *ctx, double value) {
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
-static bool good_assumptions(loom_ctx *ctx, const char *name, const loom_assume *a) {
-  if (a->multiple < 0)
-    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "symbol '%s': multiple must not be negative", name);
-  else if ((a->multiple > 1 || a->divides != LOOM_NONE) && !a->integer)
-    loom_error_set(ctx, LOOM_ERR_ARGUMENT,
-                   "symbol '%s': multiple and divides need an integer symbol", name);
-  else if (a->has_min && a->has_max && a->min > a->max)
-    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "symbol '%s': minimum %lld is above maximum %lld", name,
-                   (long long)a->min, (long long)a->max);
-  else
-    return a->divides == LOOM_NONE || loom_usable1(ctx, a->divides);
-  return false;
-}
-
 /* One spelling of the same assumptions, so that equal ones give the same symbol. */
 static loom_assume tidy(const loom_assume *a) {
   if (!a) return (loom_assume){.integer = true, .has_min = true, .min = 1};
@@ -88,10 +74,14 @@ static loom_expr make_symbol(loom_ctx *ctx, const char *name, size_t length,
 loom_expr loom_symbol(loom_ctx *ctx, const char *name, const loom_assume *assume) {
   size_t length = name ? strlen(name) : 0;
   if (length == 0 || length > UINT16_MAX) {
-    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "a symbol needs a name");
+    if (length == 0)
+      loom_error_set(ctx, LOOM_ERR_ARGUMENT, "a symbol needs a name");
+    else
+      loom_error_set(ctx, LOOM_ERR_ARGUMENT, "the name of a symbol is longer than %d bytes",
+                     UINT16_MAX);
     return LOOM_NONE;
   }
-  if (assume && !good_assumptions(ctx, name, assume)) return LOOM_NONE;
+  if (assume && !loom_assume_check(ctx, name, assume)) return LOOM_NONE;
   loom_assume tidied = tidy(assume);
   return loom_finish(ctx, make_symbol(ctx, name, length, &tidied));
 }

@@ -3,6 +3,8 @@
 ** Invariant: progress: a token or an error consumes at least one byte, except at the end. */
 #include "expr/lex.h"
 
+#include <string.h>
+
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -100,6 +102,14 @@ static bool lex_operator(loom_ctx *ctx, loom_lexer *lexer, loom_token *token) {
     }
     loom_error_set_at(ctx, LOOM_ERR_SYNTAX, (ptrdiff_t)lexer->at, "expected '==' to compare");
     return false;
+  case '\xEF':
+    if (peek(lexer, 1) == '\xBB' && peek(lexer, 2) == '\xBF') {
+      loom_error_set_at(ctx, LOOM_ERR_SYNTAX, (ptrdiff_t)lexer->at,
+                        "unexpected byte order mark (UTF-8)");
+      return false;
+    }
+    loom_error_set_at(ctx, LOOM_ERR_SYNTAX, (ptrdiff_t)lexer->at, "unexpected byte 0xef");
+    return false;
   default:
     if (c > ' ' && c <= '~')
       loom_error_set_at(ctx, LOOM_ERR_SYNTAX, (ptrdiff_t)lexer->at, "unexpected character '%c'", c);
@@ -113,6 +123,11 @@ static bool lex_operator(loom_ctx *ctx, loom_lexer *lexer, loom_token *token) {
   return true;
 }
 
+/* Words for numbers that expressions do not have. */
+static bool is_reserved(const char *name, size_t length) {
+  return length == 3 && (strncmp(name, "inf", 3) == 0 || strncmp(name, "nan", 3) == 0);
+}
+
 bool loom_lex(loom_ctx *ctx, loom_lexer *lexer, loom_token *token) {
   while (is_blank(peek(lexer, 0)) && lexer->at < lexer->length) lexer->at++;
   *token = (loom_token){LOOM_TOKEN_END, lexer->at, 0};
@@ -124,11 +139,14 @@ bool loom_lex(loom_ctx *ctx, loom_lexer *lexer, loom_token *token) {
   while (is_letter(peek(lexer, 0)) || is_digit(peek(lexer, 0))) lexer->at++;
   token->kind = LOOM_TOKEN_NAME;
   token->length = lexer->at - token->at;
-  return true;
+  if (!is_reserved(lexer->text + token->at, token->length)) return true;
+  loom_error_set_at(ctx, LOOM_ERR_SYNTAX, (ptrdiff_t)token->at,
+                    "%.3s is no number: expressions are finite and exact", lexer->text + token->at);
+  return false;
 }
 
 bool loom_lex_is_name(const char *text) {
-  if (!is_letter(*text)) return false;
+  if (!is_letter(*text) || is_reserved(text, strlen(text))) return false;
   while (is_letter(*text) || is_digit(*text)) text++;
   return *text == '\0';
 }

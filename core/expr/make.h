@@ -98,4 +98,9 @@ void loom_memo_put(loom_ctx *ctx, unsigned operation, loom_expr a, loom_expr b, 
 /* Forgets everything: after nodes died. */
 void loom_memo_clear(loom_ctx *ctx);
 
+/* ---- assume.c ---- */
+
+/* False and LOOM_ERR_ARGUMENT where the assumptions contradict themselves or each other. */
+bool loom_assume_check(loom_ctx *ctx, const char *name, const loom_assume *a);
+
 #endif

@@ -32,6 +32,29 @@ static bool admissible(loom_ctx *ctx, loom_expr symbol, loom_expr value) {
   return !wanted;
 }
 
+static loom_expr replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
+                         const loom_expr *values);
+
+/* What a symbol divides, at the point that is substituted, is a multiple of the symbol's number. */
+static bool divides(loom_ctx *ctx, loom_expr symbol, loom_expr value, size_t n,
+                    const loom_expr *symbols, const loom_expr *values) {
+  loom_expr whole = loom_cell_of(ctx, symbol)->u.symbol->assume.divides;
+  if (whole == LOOM_NONE || !loom_expr_is_num(ctx, value)) return true;
+  whole = replace(ctx, whole, n, symbols, values);
+  if (whole == LOOM_NONE) return false;
+  if (!loom_expr_is_num(ctx, whole)) return true;
+  if (!loom_num_is_zero(loom_num_of(ctx, value))) {
+    loom_expr quotient = loom_div(ctx, whole, value);
+    if (quotient == LOOM_NONE || loom_is_integer(ctx, quotient) == LOOM_YES)
+      return quotient != LOOM_NONE;
+  }
+  char *text = loom_print(ctx, whole, LOOM_INFIX);
+  loom_error_set(ctx, LOOM_ERR_DOMAIN, "the value of %s must divide %s",
+                 loom_symbol_name(ctx, symbol), text ? text : "?");
+  loom_free(text);
+  return false;
+}
+
 static bool check(loom_ctx *ctx, size_t n, const loom_expr *symbols, const loom_expr *values) {
   for (size_t i = 0; i < n; i++) {
     if (symbols[i] == LOOM_NONE || values[i] == LOOM_NONE) return false;
@@ -43,6 +66,8 @@ static bool check(loom_ctx *ctx, size_t n, const loom_expr *symbols, const loom_
     }
     if (!admissible(ctx, symbols[i], values[i])) return false;
   }
+  for (size_t i = 0; i < n; i++)
+    if (!divides(ctx, symbols[i], values[i], n, symbols, values)) return false;
   return true;
 }
 
@@ -58,13 +83,10 @@ static loom_expr rewrite(loom_ctx *ctx, const loom_walk *walk, loom_expr f, loom
   return changed ? loom_rebuild(ctx, f, children) : f;
 }
 
-/* Linear in the distinct sub-expressions, plus the rebuilding of those that change.
-** LOOM_ERR_DOMAIN when a number contradicts what its symbol assumes. */
-loom_expr loom_substitute(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
-                          const loom_expr *values) {
+static loom_expr replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
+                         const loom_expr *values) {
   loom_walk walk;
   LOOM_VEC(loom_expr) children = {0};
-  if (!loom_expr_check(ctx, e) || !check(ctx, n, symbols, values)) return LOOM_NONE;
   if (!loom_walk_begin(ctx, &walk, false)) return LOOM_NONE;
   for (size_t i = 0; i < n; i++) loom_walk_set(&walk, symbols[i], values[i]);
   loom_walk_root(&walk, e);
@@ -79,6 +101,14 @@ loom_expr loom_substitute(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr 
   if (!loom_walk_end(&walk)) good = false;
   loom_vec_free(ctx, &children);
   return good ? result : LOOM_NONE;
+}
+
+/* Linear in the distinct sub-expressions, plus the rebuilding of those that change.
+** LOOM_ERR_DOMAIN when a number contradicts what its symbol assumes. */
+loom_expr loom_substitute(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
+                          const loom_expr *values) {
+  if (!loom_expr_check(ctx, e) || !check(ctx, n, symbols, values)) return LOOM_NONE;
+  return replace(ctx, e, n, symbols, values);
 }
 
 /* Expanded, so that what both sides share cancels. */

@@ -77,12 +77,11 @@ static void list_names(char *out, size_t size, loom_names known) {
 
 loom_status loom_name_error(loom_ctx *ctx, loom_status status, const char *where, const char *what,
                             const char *name, loom_names known) {
-  char list[LIST_SIZE];
-  list_names(list, sizeof list, known);
   const char *nearest = loom_name_nearest(name, known);
   if (nearest)
-    return loom_error_set(ctx, status, "%s: %s '%s'; known: %s; did you mean '%s'?", where, what,
-                          name, list, nearest);
+    return loom_error_set(ctx, status, "%s: %s '%s'; nearest: %s", where, what, name, nearest);
+  char list[LIST_SIZE];
+  list_names(list, sizeof list, known);
   return loom_error_set(ctx, status, "%s: %s '%s'; known: %s", where, what, name, list);
 }
 

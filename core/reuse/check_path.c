@@ -3,11 +3,14 @@
 ** tiles, tensors are held once per component from the outside in: doc/formulas.md#validity. */
 #include "reuse/reuse.h"
 
-/* A tile shape is a whole number above 0, as far as is known. */
+/* A tile shape is known to be an integer; one that is a symbol, to be above 0; any other not to be
+** below 1. */
 static loom_status check_tile(const loom_analysis *an, const loom_loop *loop, const char *what,
                               loom_expr tile) {
   loom_facts facts = loom_facts_of(an->ctx, tile);
-  if (!loom_facts_nonpositive(facts) && facts.integer != LOOM_NO) return LOOM_OK;
+  bool symbol = loom_expr_kind(an->ctx, tile) == LOOM_SYM;
+  if (facts.integer == LOOM_YES && (symbol ? facts.lo >= 1 : !loom_facts_nonpositive(facts)))
+    return LOOM_OK;
   const loom_path_node *node = &an->path[loop->at];
   char *text = loom_print(an->ctx, tile, LOOM_INFIX);
   loom_status status = loom_fail(an, LOOM_ERR_BAD_TILE_SHAPE, node->source,

@@ -27,6 +27,22 @@ static bool valid_fields(const loom_analysis *an, const loom_stats *stats) {
   return true;
 }
 
+/* Nothing that is counted is below 0. */
+static bool check_signs(const loom_analysis *an, const loom_path_node *node,
+                        const loom_stats *stats) {
+  for (size_t i = 0; i < stats->n_buffets; i++)
+    for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
+      loom_expr x = stats->buffets[i].field[f];
+      if (!loom_facts_negative(loom_facts_of(an->ctx, x))) continue;
+      char *text = loom_print(an->ctx, x, LOOM_INFIX);
+      loom_fail(an, LOOM_ERR_CALLBACK, node->source, "the analyzer of '%s' gave a negative %s: %s",
+                node->node.custom, loom_buffet_field_name((loom_buffet_field)f), text ? text : "?");
+      loom_free(text);
+      return false;
+    }
+  return true;
+}
+
 /* What the caller may not change is put back. */
 static void restore(loom_stats *stats, const loom_stats *before) {
   for (size_t i = 0; i < before->n_buffets; i++) {
@@ -60,7 +76,7 @@ static bool call(loom_analysis *an, const loom_path_node *node, const loom_shape
     return false;
   }
   restore(stats, &before);
-  return true;
+  return check_signs(an, node, stats);
 }
 
 bool loom_analyze_custom(loom_analysis *an, const loom_path_node *node, loom_stats *stats) {

@@ -79,13 +79,14 @@ static int call_analyzer(lua_State *L) {
   return 0;
 }
 
-/* The analyzer given to the core. */
+/* The analyzer given to the core, which says where the node is when it fails. */
 static loom_status run_analyzer(void *data, loom_ctx *ctx, loom_analysis *analysis,
                                 const loom_node *node, const loom_shape *shape, loom_stats *stats) {
   bind_callbacks *callbacks = data;
   run r = {callbacks->scope, analysis, node, shape, stats};
-  (void)ctx;
-  return bind_run_callback(callbacks, node->custom, call_analyzer, &r);
+  loom_status status = bind_run_callback(callbacks, node->custom, call_analyzer, &r);
+  if (status == LOOM_ERR_CALLBACK) loom_error_clear(ctx);
+  return status;
 }
 
 /* The options at index 4; unknown ones are refused.  [-0, +2, v] */

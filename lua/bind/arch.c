@@ -26,7 +26,7 @@ static int l_component(lua_State *L) {
   bind_scope s;
   loom_arch *a = check_arch(&s, L);
   int class_ = bind_check_name(L, 2, classes);
-  const char *name = luaL_checkstring(L, 3);
+  const char *name = bind_check_text(L, 3);
   int list = lua_isnoneornil(L, 4) ? 0 : bind_check_index(L, 4);
   return bind_number(&s, loom_arch_component_in(a, list, (loom_class)class_, name));
 }
@@ -82,7 +82,7 @@ static int l_action(lua_State *L) {
   bind_scope s;
   loom_arch *a = check_arch(&s, L);
   int component = bind_check_index(L, 2);
-  const char *name = luaL_checkstring(L, 3);
+  const char *name = bind_check_text(L, 3);
   loom_expr energy = bind_optional(&s, 4), throughput = bind_optional(&s, 5);
   return bind_done(&s,
                    loom_arch_action(a, component, name, energy, throughput, bind_optional(&s, 6)));
@@ -93,7 +93,7 @@ static int l_dimension(lua_State *L) {
   bind_scope s;
   loom_arch *a = check_arch(&s, L);
   int component = bind_check_index(L, 2);
-  const char *name = luaL_checkstring(L, 3);
+  const char *name = bind_check_text(L, 3);
   loom_expr fanout = bind_arg(&s, 4);
   loom_expr scale = lua_isnoneornil(L, 5) ? loom_int(s.ctx, 1) : bind_arg(&s, 5);
   return bind_number(&s,
@@ -105,7 +105,7 @@ static int l_may_reuse(lua_State *L) {
   bind_scope s;
   loom_arch *a = check_arch(&s, L);
   return bind_done(&s, loom_arch_may_reuse(a, bind_check_index(L, 2), bind_check_index(L, 3),
-                                           luaL_optstring(L, 4, NULL), luaL_optstring(L, 5, NULL)));
+                                           bind_optional_text(L, 4), bind_optional_text(L, 5)));
 }
 
 /* a:bits_per_value(component, einsum or nil, tensor, bits) [-0, +1|3, v] */
@@ -113,7 +113,7 @@ static int l_bits_per_value(lua_State *L) {
   bind_scope s;
   loom_arch *a = check_arch(&s, L);
   int component = bind_check_index(L, 2);
-  const char *einsum = luaL_optstring(L, 3, NULL), *tensor = luaL_checkstring(L, 4);
+  const char *einsum = bind_optional_text(L, 3), *tensor = bind_check_text(L, 4);
   return bind_done(&s, loom_arch_bits_per_value(a, component, einsum, tensor, bind_arg(&s, 5)));
 }
 
@@ -122,8 +122,8 @@ static int l_values_per_action(lua_State *L) {
   bind_scope s;
   loom_arch *a = check_arch(&s, L);
   int component = bind_check_index(L, 2);
-  const char *action = luaL_optstring(L, 3, NULL), *einsum = luaL_optstring(L, 4, NULL);
-  const char *tensor = luaL_checkstring(L, 5);
+  const char *action = bind_optional_text(L, 3), *einsum = bind_optional_text(L, 4);
+  const char *tensor = bind_check_text(L, 5);
   return bind_done(
       &s, loom_arch_values_per_action(a, component, action, einsum, tensor, bind_arg(&s, 6)));
 }
@@ -134,7 +134,7 @@ static int l_direction(lua_State *L) {
   bind_scope s;
   loom_arch *a = check_arch(&s, L);
   int component = bind_check_index(L, 2);
-  const char *einsum = luaL_optstring(L, 3, NULL), *tensor = luaL_optstring(L, 4, NULL);
+  const char *einsum = bind_optional_text(L, 3), *tensor = bind_optional_text(L, 4);
   int direction = bind_check_name(L, 5, names) + LOOM_UP;
   return bind_done(&s,
                    loom_arch_direction(a, component, einsum, tensor, (loom_direction)direction));

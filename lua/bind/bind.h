@@ -153,6 +153,12 @@ bind_object *bind_check_object(bind_scope *s, lua_State *L, int i, const char *t
 void bind_close_object(bind_object *object);
 /* Makes the metatable of an object type: methods, __gc = __close = close, __name.  [-0, +0, m] */
 void bind_object_type(lua_State *L, const char *type, const luaL_Reg *methods);
+/* The text at index i, NULL for anything else and for texts with zero bytes.  [-0, +0, -] */
+const char *bind_text(lua_State *L, int i);
+/* The text at index i, which has no zero bytes: C would see its beginning only.  [-0, +0, v] */
+const char *bind_check_text(lua_State *L, int i);
+/* The same; nil and absence are NULL. */
+const char *bind_optional_text(lua_State *L, int i);
 /* The number of the component, list, ... at index i.  [-0, +0, v] */
 int bind_check_index(lua_State *L, int i);
 /* What a builder gave: a number, else nil, message and kind.  [-0, +1|3, v] */
@@ -182,7 +188,8 @@ size_t bind_check_callbacks(bind_callbacks *self, int i, const char *option);
 void bind_check_options(lua_State *L, int i, const char *const names[]);
 /* Marks objects and their context as in use by the core (change 1), and no more (-1). */
 void bind_hold(bind_scope *s, int n, bind_object *const objects[], int change);
-/* As bind_adopt, but an error of a function is raised as it was. */
+/* As bind_adopt, but an error of a function is raised: a string as an error object that says which
+** function failed and where, anything else as it was. */
 int bind_finish(bind_callbacks *self, bind_object *object, void *handle);
 
 /* ---- the other files ---- */

@@ -57,7 +57,7 @@ static loom_assume read_assumptions(bind_scope *s, int i) {
 static int l_symbol(lua_State *L) {
   bind_scope s;
   int i = bind_enter_maker(&s, L);
-  const char *name = luaL_checkstring(L, i);
+  const char *name = bind_check_text(L, i);
   if (lua_isnoneornil(L, i + 1)) return bind_return(&s, loom_symbol(s.ctx, name, NULL));
   loom_assume assume = read_assumptions(&s, i + 1);
   return bind_return(&s, loom_symbol(s.ctx, name, &assume));
@@ -78,14 +78,15 @@ static int l_int(lua_State *L) {
   return bind_return(&s, loom_int(s.ctx, luaL_checkinteger(L, i)));
 }
 
-/* core.parse(text[, name of its source][, list of known symbols]) -> expression; raises an error
-** object with line and column.  [-0, +1, v] */
+/* core.parse(text[, name of its source][, list of known symbols]) -> expression; a number is itself,
+** exactly; raises an error object with line and column.  [-0, +1, v] */
 static int l_parse(lua_State *L) {
   bind_scope s;
   int i = bind_enter_maker(&s, L);
+  if (lua_type(L, i) == LUA_TNUMBER) return bind_return(&s, bind_arg(&s, i));
   size_t length, n = 0;
   const char *text = luaL_checklstring(L, i, &length);
-  const char *source = luaL_optstring(L, i + 1, NULL);
+  const char *source = bind_optional_text(L, i + 1);
   const loom_expr *symbols = NULL;
   if (!lua_isnoneornil(L, i + 2)) symbols = bind_check_list(&s, i + 2, &n);
   loom_expr e = loom_parse(s.ctx, text, length, n, symbols, NULL);

@@ -83,9 +83,16 @@ void bind_check_options(lua_State *L, int i, const char *const names[]) {
 }
 
 int bind_finish(bind_callbacks *self, bind_object *object, void *handle) {
+  lua_State *L = self->scope->L;
   if (!handle && self->error > 0) {
-    lua_pushvalue(self->scope->L, self->error);
-    return lua_error(self->scope->L);
+    if (lua_type(L, self->error) == LUA_TSTRING) {
+      lua_pushfstring(L, "%s: %s", loom_error_message(self->scope->ctx),
+                      lua_tostring(L, self->error));
+      return bind_raise_line(L, loom_status_kind(LOOM_ERR_CALLBACK), lua_tostring(L, -1), NULL, 0,
+                             0);
+    }
+    lua_pushvalue(L, self->error);
+    return lua_error(L);
   }
   return bind_adopt(self->scope, object, handle);
 }

@@ -145,7 +145,7 @@ static int l_einsums(lua_State *L) {
 static int l_einsum(lua_State *L) {
   bind_scope s;
   const loom_costs *costs = check_costs(&s, L);
-  const char *name = luaL_checkstring(L, 2);
+  const char *name = bind_check_text(L, 2);
   const loom_einsum_costs *e = NULL;
   for (size_t i = 0; i < loom_costs_einsums(costs) && !e; i++) {
     e = loom_costs_einsum(costs, i);

@@ -230,7 +230,7 @@ static void check_keys(bind_scope *s, size_t n, const loom_expr *symbols) {
   lua_pushnil(L);
   while (lua_next(L, 2)) {
     const bind_box *box = bind_test_box(L, -2);
-    const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+    const char *name = bind_text(L, -2);
     if (!box && !name) {
       luaL_error(L, "symbol or its name expected as key, got a %s", luaL_typename(L, -2));
     }

@@ -68,7 +68,7 @@ static void push_value(lua_State *L, json_t *value, int array_metatable) {
 int bind_json_decode(lua_State *L) {
   size_t length;
   const char *text = luaL_checklstring(L, 1, &length);
-  const char *name = luaL_optstring(L, 2, NULL);
+  const char *name = bind_optional_text(L, 2);
   document *d = lua_newuserdatauv(L, sizeof *d, 0);
   d->root = NULL;
   lua_createtable(L, 0, 2);

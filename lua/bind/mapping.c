@@ -29,7 +29,7 @@ static int l_mapping(lua_State *L) {
 static int l_storage(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
-  return bind_number(&s, loom_mapping_storage(m, bind_check_index(L, 2), luaL_checkstring(L, 3),
+  return bind_number(&s, loom_mapping_storage(m, bind_check_index(L, 2), bind_check_text(L, 3),
                                               lua_toboolean(L, 4), default_true(L, 5)));
 }
 
@@ -38,22 +38,22 @@ static int l_toll(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
   return bind_number(
-      &s, loom_mapping_toll(m, bind_check_index(L, 2), luaL_checkstring(L, 3), default_true(L, 4)));
+      &s, loom_mapping_toll(m, bind_check_index(L, 2), bind_check_text(L, 3), default_true(L, 4)));
 }
 
 /* m:custom(list, kind, component[, may_lower]) -> node.  [-0, +1|3, v] */
 static int l_custom(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
-  return bind_number(&s, loom_mapping_custom(m, bind_check_index(L, 2), luaL_checkstring(L, 3),
-                                             luaL_checkstring(L, 4), default_true(L, 5)));
+  return bind_number(&s, loom_mapping_custom(m, bind_check_index(L, 2), bind_check_text(L, 3),
+                                             bind_check_text(L, 4), default_true(L, 5)));
 }
 
 /* m:tensor(node, tensor) [-0, +1|3, v] */
 static int l_tensor(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
-  return bind_done(&s, loom_mapping_tensor(m, bind_check_index(L, 2), luaL_checkstring(L, 3)));
+  return bind_done(&s, loom_mapping_tensor(m, bind_check_index(L, 2), bind_check_text(L, 3)));
 }
 
 /* m:temporal(list, variable, tile[, first]) -> node.  [-0, +1|3, v] */
@@ -61,7 +61,7 @@ static int l_temporal(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
   int list = bind_check_index(L, 2);
-  const char *variable = luaL_checkstring(L, 3);
+  const char *variable = bind_check_text(L, 3);
   loom_expr tile = bind_arg(&s, 4);
   return bind_number(&s, loom_mapping_temporal(m, list, variable, tile, bind_optional(&s, 5)));
 }
@@ -71,8 +71,8 @@ static int l_spatial(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
   int list = bind_check_index(L, 2);
-  const char *variable = luaL_checkstring(L, 3);
-  const char *component = luaL_checkstring(L, 6), *dimension = luaL_checkstring(L, 7);
+  const char *variable = bind_check_text(L, 3);
+  const char *component = bind_check_text(L, 6), *dimension = bind_check_text(L, 7);
   loom_expr tile = bind_arg(&s, 4);
   return bind_number(&s, loom_mapping_spatial(m, list, variable, tile, bind_optional(&s, 5),
                                               component, dimension));
@@ -82,8 +82,8 @@ static int l_spatial(lua_State *L) {
 static int l_variable_in(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
-  return bind_done(&s, loom_mapping_variable_in(m, bind_check_index(L, 2), luaL_checkstring(L, 3),
-                                                luaL_checkstring(L, 4)));
+  return bind_done(&s, loom_mapping_variable_in(m, bind_check_index(L, 2), bind_check_text(L, 3),
+                                                bind_check_text(L, 4)));
 }
 
 /* m:sequential(list), m:pipeline(list), m:parallel(list) -> node.  [-0, +1|3, v] */
@@ -108,15 +108,15 @@ static int l_branch(lua_State *L) {
 static int l_compute(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
-  return bind_number(&s, loom_mapping_compute(m, bind_check_index(L, 2), luaL_checkstring(L, 3),
-                                              luaL_checkstring(L, 4)));
+  return bind_number(&s, loom_mapping_compute(m, bind_check_index(L, 2), bind_check_text(L, 3),
+                                              bind_check_text(L, 4)));
 }
 
 /* m:where(node, text) [-0, +1|3, v] */
 static int l_where(lua_State *L) {
   bind_scope s;
   loom_mapping *m = check_mapping(&s, L);
-  return bind_done(&s, loom_mapping_where(m, bind_check_index(L, 2), luaL_checkstring(L, 3)));
+  return bind_done(&s, loom_mapping_where(m, bind_check_index(L, 2), bind_check_text(L, 3)));
 }
 
 void bind_open_mapping(lua_State *L) {

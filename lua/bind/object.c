@@ -69,6 +69,22 @@ void bind_object_type(lua_State *L, const char *type, const luaL_Reg *methods) {
   lua_pop(L, 2);
 }
 
+const char *bind_text(lua_State *L, int i) {
+  size_t length;
+  const char *text = lua_type(L, i) == LUA_TSTRING ? lua_tolstring(L, i, &length) : NULL;
+  return text && strlen(text) == length ? text : NULL;
+}
+
+const char *bind_check_text(lua_State *L, int i) {
+  const char *text = luaL_checkstring(L, i);
+  if (strlen(text) != lua_rawlen(L, i)) luaL_argerror(L, i, "a name has no zero bytes");
+  return text;
+}
+
+const char *bind_optional_text(lua_State *L, int i) {
+  return lua_isnoneornil(L, i) ? NULL : bind_check_text(L, i);
+}
+
 int bind_check_index(lua_State *L, int i) {
   lua_Integer index = luaL_checkinteger(L, i);
   luaL_argcheck(L, index >= 0 && index <= INT_MAX, i, "index out of range");
@@ -88,7 +104,7 @@ int bind_done(bind_scope *s, loom_status status) {
 }
 
 int bind_check_name(lua_State *L, int i, const char *const names[]) {
-  const char *name = lua_type(L, i) == LUA_TSTRING ? lua_tostring(L, i) : NULL;
+  const char *name = bind_text(L, i);
   for (int k = 0; name && names[k]; k++) {
     if (strcmp(names[k], name) == 0) return k;
   }

@@ -12,7 +12,7 @@ static loom_result *check_result(bind_scope *s, lua_State *L) {
 
 /* The einsum named at index 2.  [-0, +0, v] */
 static size_t check_einsum(lua_State *L, const loom_result *r) {
-  const char *name = luaL_checkstring(L, 2);
+  const char *name = bind_check_text(L, 2);
   size_t n = loom_result_einsums(r);
   for (size_t i = 0; i < n; i++) {
     if (strcmp(loom_result_einsum(r, i), name) == 0) return i;
@@ -54,7 +54,7 @@ static int l_buffets(lua_State *L) {
 static int l_buffet(lua_State *L) {
   bind_scope s;
   const loom_stats *stats = check_stats(&s, L);
-  const char *level = luaL_checkstring(L, 3), *tensor = luaL_checkstring(L, 4);
+  const char *level = bind_check_text(L, 3), *tensor = bind_check_text(L, 4);
   for (size_t i = 0; i < stats->n_buffets; i++) {
     const loom_buffet *buffet = &stats->buffets[i];
     if (strcmp(buffet->level, level) == 0 && strcmp(buffet->tensor, tensor) == 0) {
@@ -141,7 +141,7 @@ static int l_nest(lua_State *L) {
   bind_scope s;
   const loom_result *r = check_result(&s, L);
   size_t einsum = check_einsum(L, r), n = loom_result_tensors(r, einsum);
-  const char *tensor = luaL_checkstring(L, 3);
+  const char *tensor = bind_check_text(L, 3);
   for (size_t i = 0; i < n; i++) {
     if (strcmp(loom_result_tensor(r, einsum, i), tensor) != 0) continue;
     const loom_node *nodes;

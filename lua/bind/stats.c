@@ -137,7 +137,7 @@ static void push_record(lua_State *L, const char *name, size_t i) {
 /* Refuses a record at the top of the stack whose field is not the name it had.  [-0, +0, e] */
 static void check_same(lua_State *L, const char *key, const char *value) {
   lua_getfield(L, -1, key);
-  const char *now = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+  const char *now = bind_text(L, -1);
   if ((value == NULL) != lua_isnil(L, -1) || (value && (!now || strcmp(now, value) != 0))) {
     luaL_error(L, "stats: the %s of a record may not change", key);
   }
@@ -153,7 +153,33 @@ static loom_expr read_expr(bind_scope *s, const char *key, loom_expr before) {
   return bind_take(s, key);
 }
 
+/* Refuses keys of the table at the top of the stack but these (NULL-terminated) and, in a buffet,
+** the names of its fields.  [-0, +0, v] */
+static void check_fields(lua_State *L, const char *what, const char *const known[], bool buffet) {
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+    const char *key = bind_text(L, -2);
+    bool found = false;
+    for (int k = 0; key && known[k] && !found; k++) found = strcmp(known[k], key) == 0;
+    for (int f = 0; key && buffet && f < LOOM_N_BUFFET_FIELDS && !found; f++)
+      found = strcmp(loom_buffet_field_name((loom_buffet_field)f), key) == 0;
+    if (!found) luaL_error(L, "%s has no field '%s'", what, luaL_tolstring(L, -2, NULL));
+  }
+}
+
+/* Refuses a buffet at the top of the stack whose place was changed.  [-0, +0, v] */
+static void check_place(lua_State *L, const loom_buffet *buffet) {
+  int type = lua_getfield(L, -1, "n_loops_above");
+  bool same =
+      type == LUA_TNIL || (lua_isinteger(L, -1) && lua_tointeger(L, -1) == buffet->n_loops_above);
+  type = lua_getfield(L, -2, "persistent");
+  same = same && (type == LUA_TNIL ||
+                  (type == LUA_TBOOLEAN && lua_toboolean(L, -1) == (int)buffet->persistent));
+  if (!same) luaL_error(L, "stats: n_loops_above and persistent of a buffet may not change");
+  lua_pop(L, 2);
+}
+
 static void read_buffets(bind_scope *s, int i, loom_stats *stats) {
+  static const char *const known[] = {"tensor", "level", "n_loops_above", "persistent", NULL};
   lua_State *L = s->L;
   push_records(L, i, "buffets", stats->n_buffets);
   for (size_t b = 0; b < stats->n_buffets; b++) {
@@ -161,6 +187,8 @@ static void read_buffets(bind_scope *s, int i, loom_stats *stats) {
     push_record(L, "buffets", b);
     check_same(L, "tensor", buffet->tensor);
     check_same(L, "level", buffet->level);
+    check_fields(L, "a buffet", known, true);
+    check_place(L, buffet);
     for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
       buffet->field[f] =
           read_expr(s, loom_buffet_field_name((loom_buffet_field)f), buffet->field[f]);
@@ -171,8 +199,11 @@ static void read_buffets(bind_scope *s, int i, loom_stats *stats) {
 }
 
 static void read_compute(bind_scope *s, int i, loom_compute_stats *compute) {
+  static const char *const known[] = {"level", "total_ops", "max_per_unit_ops", "max_latency",
+                                      NULL};
   lua_State *L = s->L;
   if (lua_getfield(L, i, "compute") != LUA_TTABLE) luaL_error(L, "stats.compute: table expected");
+  check_fields(L, "stats.compute", known, false);
   check_same(L, "level", compute->level);
   compute->total_ops = read_expr(s, "total_ops", compute->total_ops);
   compute->max_per_unit_ops = read_expr(s, "max_per_unit_ops", compute->max_per_unit_ops);
@@ -181,10 +212,12 @@ static void read_compute(bind_scope *s, int i, loom_compute_stats *compute) {
 }
 
 static void read_fanout(bind_scope *s, int i, loom_stats *stats) {
+  static const char *const known[] = {"component", "dim", "used", NULL};
   lua_State *L = s->L;
   push_records(L, i, "fanout", stats->n_fanout);
   for (size_t f = 0; f < stats->n_fanout; f++) {
     push_record(L, "fanout", f);
+    check_fields(L, "a record of stats.fanout", known, false);
     check_same(L, "component", stats->fanout[f].component);
     check_same(L, "dim", stats->fanout[f].dim);
     stats->fanout[f].used = read_expr(s, "used", stats->fanout[f].used);
@@ -194,11 +227,13 @@ static void read_fanout(bind_scope *s, int i, loom_stats *stats) {
 }
 
 static void read_first_latency(bind_scope *s, int i, loom_stats *stats) {
+  static const char *const known[] = {"loop", "steps", NULL};
   lua_State *L = s->L;
   push_records(L, i, "first_latency", stats->n_first_latency);
   for (size_t f = 0; f < stats->n_first_latency; f++) {
     loom_first_latency *first = &stats->first_latency[f];
     push_record(L, "first_latency", f);
+    check_fields(L, "a record of stats.first_latency", known, false);
     first->steps = read_expr(s, "steps", first->steps);
     lua_pop(L, 1);
   }
@@ -208,7 +243,12 @@ static void read_first_latency(bind_scope *s, int i, loom_stats *stats) {
 void bind_read_stats(bind_scope *s, int i, loom_stats *stats) {
   lua_State *L = s->L;
   luaL_checkstack(L, 8, NULL);
+  static const char *const known[] = {"buffets",       "compute",        "fanout",
+                                      "first_latency", "temporal_steps", NULL};
   if (!lua_istable(L, i)) luaL_error(L, "stats expected, got %s", luaL_typename(L, i));
+  lua_pushvalue(L, i);
+  check_fields(L, "stats", known, false);
+  lua_pop(L, 1);
   read_buffets(s, i, stats);
   read_compute(s, i, &stats->compute);
   read_fanout(s, i, stats);

@@ -24,7 +24,7 @@ static int l_workload(lua_State *L) {
 static int l_variable(lua_State *L) {
   bind_scope s;
   loom_workload *w = check_workload(&s, L);
-  const char *name = luaL_checkstring(L, 2);
+  const char *name = bind_check_text(L, 2);
   return bind_done(&s, loom_workload_variable(w, name, bind_arg(&s, 3)));
 }
 
@@ -39,7 +39,7 @@ static int l_repeats(lua_State *L) {
 static int l_einsum(lua_State *L) {
   bind_scope s;
   loom_workload *w = check_workload(&s, L);
-  const char *name = luaL_checkstring(L, 2);
+  const char *name = bind_check_text(L, 2);
   loom_expr n = lua_isnoneornil(L, 4) ? loom_int(s.ctx, 1) : bind_arg(&s, 4);
   return bind_number(&s, loom_workload_einsum(w, name, lua_toboolean(L, 3), n));
 }
@@ -49,7 +49,7 @@ static int l_access(lua_State *L) {
   bind_scope s;
   loom_workload *w = check_workload(&s, L);
   int einsum = bind_check_index(L, 2);
-  const char *tensor = luaL_checkstring(L, 3);
+  const char *tensor = bind_check_text(L, 3);
   return bind_number(&s,
                      loom_workload_access(w, einsum, tensor, lua_toboolean(L, 4), bind_arg(&s, 5)));
 }
@@ -66,7 +66,7 @@ static size_t read_terms(lua_State *L, int i, const char ***variables, int64_t *
     if (lua_rawgeti(L, i, (lua_Integer)k + 1) == LUA_TTABLE) {
       lua_rawgeti(L, -1, 1);
       lua_rawgeti(L, -2, 2);
-      (*variables)[k] = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+      (*variables)[k] = bind_text(L, -2);
       (*coefficients)[k] = lua_tointegerx(L, -1, &exact);
       lua_pop(L, 2);
     }
@@ -83,7 +83,7 @@ static int l_rank(lua_State *L) {
   bind_scope s;
   loom_workload *w = check_workload(&s, L);
   int einsum = bind_check_index(L, 2), access = bind_check_index(L, 3);
-  const char *rank = luaL_checkstring(L, 4);
+  const char *rank = bind_check_text(L, 4);
   int64_t constant = luaL_checkinteger(L, 5);
   const char **variables;
   int64_t *coefficients;
@@ -98,7 +98,7 @@ static int l_relevancy(lua_State *L) {
   bind_scope s;
   loom_workload *w = check_workload(&s, L);
   int relevancy = loom_workload_relevancy(w, bind_check_index(L, 2), bind_check_index(L, 3),
-                                          luaL_checkstring(L, 4));
+                                          bind_check_text(L, 4));
   if (relevancy < 0) return bind_fail(&s);
   lua_pushstring(L, names[relevancy]);
   return 1;
@@ -111,7 +111,7 @@ static int l_stride_halo(lua_State *L) {
   loom_expr stride, halo;
   loom_status status =
       loom_workload_stride_halo(w, bind_check_index(L, 2), bind_check_index(L, 3),
-                                bind_check_index(L, 4), luaL_checkstring(L, 5), &stride, &halo);
+                                bind_check_index(L, 4), bind_check_text(L, 5), &stride, &halo);
   if (status != LOOM_OK) return bind_fail(&s);
   bind_push(&s, stride);
   bind_push(&s, halo);
@@ -146,7 +146,7 @@ static int l_tile_occupancy(lua_State *L) {
 static int l_used_alone(lua_State *L) {
   bind_scope s;
   loom_workload *w = check_workload(&s, L);
-  int alone = loom_workload_used_alone(w, bind_check_index(L, 2), luaL_checkstring(L, 3));
+  int alone = loom_workload_used_alone(w, bind_check_index(L, 2), bind_check_text(L, 3));
   if (alone < 0) return bind_fail(&s);
   lua_pushboolean(L, alone);
   return 1;
