@@ -124,6 +124,14 @@ void bind_push_list(bind_scope *s, size_t n, const loom_expr *items);
 /* Reads the list at index i into memory pushed on the stack.  [-0, +1, e] */
 loom_expr *bind_check_list(bind_scope *s, int i, size_t *n);
 void bind_open_expr(lua_State *L);
+/* Defines l_name(a, b) of two operands.  [-0, +1, v] */
+#define BIND_BINARY(name, build)                              \
+  static int l_##name(lua_State *L) {                         \
+    bind_scope s;                                             \
+    bind_enter(&s, L, 1, 2);                                  \
+    loom_expr a = bind_arg(&s, 1);                            \
+    return bind_return(&s, build(s.ctx, a, bind_arg(&s, 2))); \
+  }
 
 /* ---- error.c ---- */
 

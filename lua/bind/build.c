@@ -133,19 +133,10 @@ OF_ARGUMENTS(max, loom_max)
 UNARY(expr_floor, loom_floor)
 UNARY(expr_ceil, loom_ceil)
 
-/* core.floor_div(a, b), core.mod, core.lt, core.le, core.eq [-0, +1, v] */
-#define BINARY(name, build)                                   \
-  static int l_##name(lua_State *L) {                         \
-    bind_scope s;                                             \
-    bind_enter(&s, L, 1, 2);                                  \
-    loom_expr a = bind_arg(&s, 1);                            \
-    return bind_return(&s, build(s.ctx, a, bind_arg(&s, 2))); \
-  }
-BINARY(floor_div, loom_floor_div)
-BINARY(mod, loom_mod)
-BINARY(lt, loom_lt)
-BINARY(le, loom_le)
-BINARY(eq, loom_eq)
+/* core.lt(a, b), core.le, core.eq */
+BIND_BINARY(lt, loom_lt)
+BIND_BINARY(le, loom_le)
+BIND_BINARY(eq, loom_eq)
 
 /* core.mod_index(a, d, m), core.select(c, a, b) [-0, +1, v] */
 #define TERNARY(name, build)                                     \
@@ -193,8 +184,6 @@ void bind_open_build(lua_State *L) {
                                       {"max", l_max},
                                       {"floor", l_expr_floor},
                                       {"ceil", l_expr_ceil},
-                                      {"floor_div", l_floor_div},
-                                      {"mod", l_mod},
                                       {"mod_index", l_mod_index},
                                       {"lt", l_lt},
                                       {"le", l_le},

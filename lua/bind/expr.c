@@ -144,20 +144,12 @@ static loom_expr begin_method(bind_scope *s, lua_State *L, int last) {
 
 /* ---- operators ---------------------------------------------------------------------------- */
 
-/* l_add and its like: [-0, +1, v] */
-#define BINARY(name, build)                                   \
-  static int l_##name(lua_State *L) {                         \
-    bind_scope s;                                             \
-    bind_enter(&s, L, 1, 2);                                  \
-    loom_expr a = bind_arg(&s, 1);                            \
-    return bind_return(&s, build(s.ctx, a, bind_arg(&s, 2))); \
-  }
-BINARY(add, loom_add)
-BINARY(sub, loom_sub)
-BINARY(mul, loom_mul)
-BINARY(div, loom_div)
-BINARY(floor_div, loom_floor_div)
-BINARY(mod, loom_mod)
+BIND_BINARY(add, loom_add)
+BIND_BINARY(sub, loom_sub)
+BIND_BINARY(mul, loom_mul)
+BIND_BINARY(div, loom_div)
+BIND_BINARY(floor_div, loom_floor_div)
+BIND_BINARY(mod, loom_mod)
 
 /* [-0, +1, v] */
 static int l_unm(lua_State *L) {
@@ -544,7 +536,8 @@ void bind_open_expr(lua_State *L) {
                                      {"breakpoints", l_breakpoints},
                                      {"print", l_print},
                                      {NULL, NULL}};
-  static const luaL_Reg functions[] = {{"is_expr", l_is_expr}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"is_expr", l_is_expr}, {"floor_div", l_floor_div}, {"mod", l_mod}, {NULL, NULL}};
   luaL_newmetatable(L, BIND_EXPR);
   bind_set_functions(L, operators, false);
   lua_newtable(L);
