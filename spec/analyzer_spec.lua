@@ -79,6 +79,13 @@ describe("an analyzer in Lua", function()
     assert.truthy(tostring(message):find "broken analyzer")
     assert.error_matches(function() loom.analyzer(3, compressed) end, "name")
     assert.error_matches(function() loom.analyzer("x", 3) end, "function")
+    assert.error_matches(function() loom.analyzer("", compressed) end, "name")
+    for _, kind in ipairs { "storage", "toll", "temporal", "reservation", "compute" } do
+      assert.error_matches(function() loom.analyzer(kind, compressed) end, "built%-in")
+    end
+    loom.analyzer("compressed", compressed)
+    finally(function() loom.analyzer("compressed", nil) end)
+    assert.error_matches(function() loom.analyze(w, a, m, "x") end, "table expected")
   end)
 
   local function failed(analyze)

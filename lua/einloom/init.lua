@@ -53,13 +53,12 @@ local analyzers = {}
 ---@param kind string
 ---@param analyze? fun(node: table, shape: table, stats: table, as: function): table
 function loom.analyzer(kind, analyze)
-  if type(kind) ~= "string" then error("the kind of node is given by its name", 2) end
-  if analyze ~= nil and type(analyze) ~= "function" then error("an analyzer is a function", 2) end
+  require "einloom.model".check_analyzer(kind, analyze or function() end)
   analyzers[kind] = analyze
 end
 
 local function with_analyzers(options)
-  if not next(analyzers) then return options end
+  if not next(analyzers) or options ~= nil and type(options) ~= "table" then return options end
   local all = setmetatable({}, { __index = options })
   for key, value in pairs(options or {}) do all[key] = value end
   all.analyzers = {}

@@ -352,7 +352,7 @@ function model.check_analyzer(kind, analyze, path)
   local function fail_(message)
     errors.raise("bad_argument", message, { path = path or "loom.analyzer" })
   end
-  if type(kind) ~= "string" or kind == "" then fail_ "the name of a kind of holder expected" end
+  if type(kind) ~= "string" or kind == "" then fail_ "name of a kind of holder expected" end
   if built_in[kind] then fail_(("%s is a built-in kind of node"):format(kind)) end
   if type(analyze) ~= "function" then
     fail_(("%s: function expected, got %s"):format(kind, type(analyze)))
