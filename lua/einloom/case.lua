@@ -4,6 +4,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local points = require "einloom.points"
 
 local case = {}
 
@@ -520,7 +521,7 @@ local function results_json(value, samples)
     if value:is_number() then return case.number_to_json(value) end
     local values = setmetatable({}, array)
     for i, sample in ipairs(samples) do
-      values[i] = case.number_to_json(case.value_at(value, sample))
+      values[i] = case.number_to_json(points.at(value, sample))
     end
     return { formula = value:print "infix", values = values }
   end
@@ -528,21 +529,6 @@ local function results_json(value, samples)
   local out = setmetatable({}, (is_list(value) or next(value) == nil) and array or nil)
   for key, entry in pairs(value) do out[key] = results_json(entry, samples) end
   return out
-end
-
---- The value of an expression at a point; symbols that the point does not name stay.
----@param e userdata
----@param point table<string, any>
-function case.value_at(e, point)
-  local own
-  for _, symbol in ipairs(e:symbols()) do
-    local name = symbol:name()
-    if point[name] ~= nil then
-      own = own or {}
-      own[name] = point[name]
-    end
-  end
-  return own and e(own) or e
 end
 
 -- What is computed of a result, as JSON data; a limit that is not met is an error unless points are

@@ -57,6 +57,22 @@ function loom.analyzer(kind, analyze)
   analyzers[kind] = analyze
 end
 
+local function check_options(options)
+  if options ~= nil and type(options) ~= "table" then
+    error(("options are a table, got %s"):format(type(options)), 3)
+  end
+  local own = options and options.analyzers
+  if own ~= nil and type(own) ~= "table" then
+    error("the option analyzers is a table of functions by kind", 3)
+  end
+  for kind, analyze in pairs(own or {}) do
+    if type(kind) ~= "string" or type(analyze) ~= "function" then
+      error(("the analyzer of kind '%s' is no function but a %s"):format(tostring(kind),
+        type(analyze)), 3)
+    end
+  end
+end
+
 local function with_analyzers(options)
   if not next(analyzers) or options ~= nil and type(options) ~= "table" then return options end
   local all = setmetatable({}, { __index = options })
@@ -77,10 +93,11 @@ end
 ---@return string? message
 ---@return string? kind
 function loom.analyze(workload, arch, mapping, options)
+  check_options(options)
   local model = require "einloom.model"
   local raw, message, kind = model.analyze(workload, arch, mapping, with_analyzers(options))
   if not raw then return nil, message, kind end
-  return require "einloom.result".new(raw, workload, arch, mapping)
+  return require "einloom.result".new(raw, workload, arch, mapping, options)
 end
 
 --- Computes the cases of a file and compares: a summary with the lines of differences in it.

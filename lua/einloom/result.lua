@@ -4,6 +4,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local points = require "einloom.points"
 
 local result = {}
 
@@ -57,18 +58,7 @@ end
 -- A number or an expression as an expression.
 local function exact(value) return core.is_expr(value) and value or core.number(value) end
 
-local function at_point(value, point)
-  if not point or not core.is_expr(value) then return value end
-  local own
-  for _, symbol in ipairs(value:symbols()) do
-    local given = point[symbol:name()]
-    if given ~= nil then
-      own = own or {}
-      own[symbol:name()] = given
-    end
-  end
-  return own and value(own) or value
-end
+local at_point = points.at
 
 local function nodes_at(nodes, point)
   if not point then return nodes end
@@ -340,6 +330,9 @@ end
 --- The definition of the einsum in the workload.
 function einsum_methods:definition() return definition(einsum_data[self]) end
 
+--- Remarks where a number means something else than one may expect; list of sentences.
+function einsum_methods:notes() return require "einloom.show.notes".einsum(self) end
+
 local function level_text(tensors)
   return function()
     local lines = {}
@@ -448,9 +441,12 @@ end
 ---@param workload table
 ---@param arch table
 ---@param mapping table
+---@param options? table of the analysis
 ---@return einloom.Result
-function result.new(raw, workload, arch, mapping)
-  return make { raw = raw, workload = workload, arch = arch, mapping = mapping }
+function result.new(raw, workload, arch, mapping, options)
+  return make {
+    raw = raw, workload = workload, arch = arch, mapping = mapping, options = options or {},
+  }
 end
 
 --- The point that an einsum of a result stands at, or nil, and the einsum with its formulas.
@@ -512,8 +508,20 @@ local result_fields = {
   symbols = symbol_list,
 }
 
+-- The remarks of all einsums, with their names where there are several.
+local function all_notes(self)
+  local list, data = {}, result_data[self]
+  for _, einsum in ipairs(data.einsums) do
+    for _, note in ipairs(einsum:notes()) do
+      list[#list + 1] = #data.einsums > 1 and ("%s: %s"):format(einsum.name, note) or note
+    end
+  end
+  return list
+end
+
 local function result_names(data)
   local names = errors.keys(result_fields)
+  names[#names + 1] = "notes"
   for i, einsum in ipairs(data.einsums) do
     names[#names + 1] = einsum.name
     if i == 1 and #data.einsums == 1 then
@@ -526,6 +534,7 @@ end
 local function result_value(data, name)
   local field = result_fields[name]
   if field then return field(data) end
+  if name == "notes" then return all_notes end
   if data.einsums[name] then return data.einsums[name] end
   local only = #data.einsums == 1 and data.einsums[1]
   if not only then return nil end
@@ -557,25 +566,41 @@ function Result:__pairs()
   end, self, nil
 end
 
+-- The loops of all paths with their places, for checking points.
+local function paths_of(data)
+  if data.paths then return data.paths end
+  data.paths = {}
+  for _, name in ipairs(data.raw:einsums()) do
+    local sizes, loops = {}, {}
+    local written = points.loops(data.mapping.nodes, name)
+    for _, node in ipairs(data.raw:path(name)) do
+      if node.variable then
+        sizes[node.variable] = exact(data.workload.rank_variables[node.variable])
+        loops[#loops + 1] = { node = node, where = (written[#loops + 1] or {}).where }
+      end
+    end
+    data.paths[#data.paths + 1] = { sizes = sizes, loops = loops }
+  end
+  return data.paths
+end
+
 local function check_point(data, point)
-  local known = known_symbols(data)
+  local base = result_data[data.base]
   local merged = {}
   for name, value in pairs(data.point or {}) do merged[name] = value end
-  for name, value in pairs(point) do
-    if core.is_expr(name) then name = name:name() end
-    if not known[name] then unknown("the result", name, errors.keys(known), 3) end
-    merged[name] = value
-  end
+  for name, value in pairs(points.read(point, known_symbols(base))) do merged[name] = value end
+  points.check_tiles(paths_of(base), merged, base.options.allow_growing_tiles)
   return merged
 end
 
---- The result at a point: values (or other formulas) for some symbols, by name.
+--- The result at a point: values (or other formulas) for some symbols, by name. The facts of the
+--- symbols and the tiles are checked.
 function Result:__call(point)
   local data = result_data[self]
   if type(point) ~= "table" then error("a table of symbols and values was expected", 2) end
   return make {
     raw = data.raw, workload = data.workload, arch = data.arch, mapping = data.mapping,
-    base = data.base, point = check_point(data, point),
+    options = data.options, base = data.base, point = check_point(data, point),
   }
 end
 

@@ -3,6 +3,7 @@
 -- reserved, its extents, its occupancy and its reads and writes, as formulas and at a point.
 
 local layout = require "einloom.show.layout"
+local loops = require "einloom.show.loops"
 local result = require "einloom.result"
 
 local nest = {}
@@ -12,17 +13,7 @@ local label_width = 8
 local function is_loop(node) return node.kind == "temporal" or node.kind == "spatial" end
 
 --- A loop as in the mapping text.
----@param node table
----@return string
-function nest.loop_text(node)
-  local word = node.kind == "spatial" and "par" or "for"
-  local parts = { word, node.variable, "tile", tostring(node.tile) }
-  if node.first then parts[#parts + 1] = "first " .. tostring(node.first) end
-  if node.kind == "spatial" then
-    parts[#parts + 1] = ("on %s.%s"):format(node.component, node.dim)
-  end
-  return table.concat(parts, " ")
-end
+nest.loop_text = loops.loop
 
 -- ---- sections: what stands between two loops -----------------------------------------------
 
@@ -259,6 +250,11 @@ function nest.einsum(einsum)
   measure(view)
   header(view, formulas:definition(), point)
   print_path(view)
+  for _, note in ipairs(einsum:notes()) do
+    for i, part in ipairs(layout.wrap("note: " .. note, layout.width - 6)) do
+      view.out[#view.out + 1] = (i > 1 and "      " or "") .. part
+    end
+  end
   return table.concat(view.out, "\n")
 end
 

@@ -2,8 +2,8 @@
 -- The one strict comparison behind `einloom verify`: expected JSON against a computed tree of the
 -- same shape. Both sides count; what the shape does not name is a difference.
 
-local case = require "einloom.case"
 local core = require "einloom.core"
+local points = require "einloom.points"
 
 local compare = {}
 
@@ -76,7 +76,7 @@ local function show_number(run, got)
   if got == nil then return "0" end
   if not core.is_expr(got) or got:is_number() or #run.samples == 0 then return tostring(got) end
   local values = {}
-  for i = 1, #run.samples do values[i] = tostring((case.value_at(got, run.samples[i]))) end
+  for i = 1, #run.samples do values[i] = tostring((points.at(got, run.samples[i]))) end
   return ("%s = %s"):format(got, table.concat(values, ", "))
 end
 
@@ -109,7 +109,7 @@ local function formula_differs(run, expected, got)
     return "one value per sample"
   end
   for i, sample in ipairs(run.samples) do
-    if not scalar_equal(run, values[i], case.value_at(got, sample)) then
+    if not scalar_equal(run, values[i], points.at(got, sample)) then
       return ("%s at %s"):format(show(values[i]), show(sample))
     end
   end

@@ -2,9 +2,9 @@
 -- Files of expressions ("format": "loopnest-expressions", schema expr/1) for `einloom verify`:
 -- parse, then evaluate by substitution, on the exact tape and in double.
 
-local case = require "einloom.case"
 local compare = require "einloom.verify.compare"
 local core = require "einloom.core"
+local points = require "einloom.points"
 
 local expr = {}
 
@@ -79,7 +79,7 @@ function expr.check(run, raw)
   local reals = program:eval(columns(raw))[1]
   for p, point in ipairs(raw.points) do
     check_point(run, raw, p, {
-      substituted = case.value_at(e, point_of(raw, p)),
+      substituted = points.at(e, point_of(raw, p)),
       exact = program:exact(point.at)[1],
       real = core.number(reals[p]),
     })

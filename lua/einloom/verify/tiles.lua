@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Cases of schema tiles/1 for `einloom verify`: tile sequences and the geometry of tensors.
 
-local case = require "einloom.case"
 local compare = require "einloom.verify.compare"
 local core = require "einloom.core"
+local points = require "einloom.points"
 
 local tiles = {}
 
@@ -102,7 +102,7 @@ local function formula_values(e, expected)
   for i, sample in ipairs(expected.dense_tile_occupancy or {}) do
     local point = {}
     for variable, extent in pairs(sample.tile) do point["t_" .. variable] = extent end
-    values[i] = case.value_at(e, point)
+    values[i] = points.at(e, point)
   end
   return values
 end
