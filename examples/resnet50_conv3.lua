@@ -14,3 +14,4 @@ local r = assert(loom.analyze(layer, machine, mapping))
 print(r { M1 = 64, C1 = 16 })
 print()
 print(loom.explain(r.GLB.I.reads_to_parent))
+return r

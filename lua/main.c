@@ -5,7 +5,8 @@
 **   einloom ...                   everything else is for einloom.cli
 **
 ** Invariant: nothing is decided here but where the Lua files are and who runs; the exit status is 0
-** only if the state closed without an error. */
+** only if the state closed without an error and all output arrived. */
+#include <errno.h>
 #include <lauxlib.h>
 #include <limits.h>
 #include <lua.h>
@@ -104,7 +105,11 @@ static void set_arg(lua_State *L, const arguments *args, int script) {
 /* [-0, +1, e] the status */
 static void run_script(lua_State *L, const arguments *args, int script) {
   set_arg(L, args, script);
-  if (luaL_loadfile(L, args->values[script]) != LUA_OK) lua_error(L);
+  if (luaL_loadfile(L, args->values[script]) != LUA_OK) {
+    fprintf(stderr, "einloom: %s\n", lua_tostring(L, -1));
+    lua_pushinteger(L, EXIT_FAILURE);
+    return;
+  }
   int count = args->count - script - 1;
   luaL_checkstack(L, count, "too many arguments");
   for (int i = script + 1; i < args->count; i++) lua_pushstring(L, args->values[i]);
@@ -143,6 +148,15 @@ static int protected_main(lua_State *L) {
   return 1;
 }
 
+/* Whether all that was printed has arrived; says so if not. */
+static bool output_arrived(void) {
+  errno = 0;
+  if (fflush(stdout) != EOF && !ferror(stdout)) return true;
+  fprintf(stderr, "einloom: cannot write to the standard output%s%s\n", errno ? ": " : "",
+          errno ? strerror(errno) : "");
+  return false;
+}
+
 int main(int argc, char **argv) {
   arguments args = {argc, argv};
   lua_State *L = luaL_newstate();
@@ -164,5 +178,5 @@ int main(int argc, char **argv) {
   }
   signal(SIGINT, SIG_DFL);
   lua_close(L);
-  return status;
+  return output_arrived() ? status : EXIT_FAILURE;
 }

@@ -3,6 +3,7 @@
 
 local core = require "einloom.core"
 local files = require "support.files"
+local program = require "support.program"
 
 local command = files.command
 
@@ -182,5 +183,180 @@ describe("einloom run", function()
       assert.are.equal(0, status)
       assert.are.equal("2\ta\ta\tb\n", out)
     end, ".lua")
+  end)
+end)
+
+describe("a message of einloom eval", function()
+  local matmul = files.root "examples/matmul.lua"
+
+  local function one_line(words, ...)
+    local status, _, err = command("eval", ...)
+    assert.are.equal(1, status)
+    assert.truthy(err:match "^einloom: [^\n]*\n$", err)
+    for _, word in ipairs(words) do assert.truthy(err:find(word, 1, true), err) end
+  end
+
+  local function case(change)
+    local text = require "einloom".write_case(dofile(matmul))
+    return (text:gsub('"expected": %b{},', change, 1))
+  end
+
+  it("is one line for every point that does not fit, and names --at", function()
+    for _, point in ipairs { "M0=0", "M0=-1", "M0=1.5", "M0=1/3", "K0=4", "Mo=3", "M0=256" } do
+      one_line({ "--at " .. point }, matmul, "--at", point)
+      one_line({ "--at " .. point }, matmul, "--at", point, "--json")
+    end
+  end)
+
+  it("is one line for everything wrong in a case, and names the file and the place", function()
+    for change, word in pairs {
+      ['"samples": [{"M0": 256}],'] = "samples[1]", ['"samples": [{"M0": 0}],'] = "samples[1]",
+      ['"samples": [{"K0": 4}],'] = "K0", ['"samples": {"M0": 3},'] = "samples",
+      ['"samples": [[]],'] = "samples[1]", ['"samples": [3],'] = "samples[1]",
+      ['"samples": [{"M0": "x"}],'] = "samples[1].M0", ['"samples": [null],'] = "samples[1]",
+      ['"symbols": {"M0": {"mni": 2}},'] = "symbols.M0", ['"symbols": {"M0": 3},'] = "symbols.M0",
+      ['"symbols": {"M0": {"min": 9, "max": 3}},'] = "symbols.M0",
+      ['"symbols": {"M1": {"min": 9}},'] = "symbols.M1", ['"symbols": [],'] = "symbols",
+      ['"expected": "x",'] = "expected", ['"id": 3,'] = "id", ['"tags": "x",'] = "tags",
+      ['"modle": "reference",'] = "modle",
+    } do
+      files.scratch(case(change), function(path)
+        one_line({ path, word }, path)
+        local status = command("verify", path)
+        assert.are.equal(1, status, change)
+      end, ".json")
+    end
+    for old, new in pairs {
+      ['"model": "reference"'] = '"model": "fancy"', ['"schema": "mapping/1",'] = "",
+      ['"tensors": %b[]'] = '"tensors": {"A": 1}', ['"projection": %b[]'] =
+        '"projection": [["M", "m", "x"]]', ['"workload": %b{}'] = '"workload": []',
+      ['"arch": %b{},'] = "", ['"mapping": %b{}'] = '"mapping": null',
+    } do
+      local text, count = case "":gsub(old, new, 1)
+      assert.are.equal(1, count, old)
+      files.scratch(text, function(path) one_line({ path }, path) end, ".json")
+    end
+  end)
+
+  it("is one line for what is no file of cases", function()
+    for _, text in ipairs {
+      "[1]", "3", "null", "{}", '{"schema": "mapping/1"}', '{"schema": "mapping/1", "cases": []}',
+      '{"schema": "mapping/1", "cases": {}}', '{"schema": "mapping/1", "cases": [null]}',
+      '{"schema": "mapping/1", "cases": [3]}', '{"schema": "mapping/1", "cases": [[]]}',
+      '{"schema": "mapping/1", "model": "fancy", "cases": [{}]}',
+      '{"schema": "mapping/1", "cases": [{"id": "a"}, {"id": "a"}]}',
+    } do
+      files.scratch(text, function(path)
+        one_line({ path }, path)
+        assert.are.equal(1, (command("verify", path)))
+      end, ".json")
+    end
+  end)
+
+  it("goes on after a case that is none", function()
+    local raw = core.json.decode(files.read(files.path "golden/mapping/order.json"))
+    raw.cases[1], raw.cases[2] = core.json.null, 3
+    files.scratch(core.json.encode(raw), function(path)
+      local status, out, err = command("eval", path)
+      assert.are.equal(1, status)
+      assert.truthy(err:find("cases[1]", 1, true) and err:find("cases[2]", 1, true), err)
+      assert.truthy(out:find("-- " .. raw.cases[3].id, 1, true))
+    end, ".json")
+  end)
+
+  it("shows what would steer a terminal", function()
+    files.scratch("error({ kind = 'x', message = 'a\\27[31m\\rb' })", function(path)
+      local _, _, err = command("eval", path)
+      assert.is_nil(err:find "[\27\r]")
+      assert.truthy(err:find("a\\27[31m\\13b", 1, true), err)
+    end, ".lua")
+  end)
+
+  it("names the file of a script that is no text", function()
+    files.scratch(string.dump(load "return 1"), function(path) one_line({ path }, path) end, ".lua")
+  end)
+end)
+
+describe("einloom", function()
+  it("skips a byte order mark", function()
+    local text = files.read(files.path "golden/mapping/order.json")
+    files.scratch("\xEF\xBB\xBF" .. text, function(path)
+      assert.are.equal(0, (command("eval", path)))
+      assert.are.equal(0, (command("verify", path)))
+    end)
+  end)
+
+  it("complains of files that cannot be read on the standard error", function()
+    local status, out, err = command("verify", "/nonexistent/x.json")
+    assert.are.equal(1, status)
+    assert.are.equal("0 passed, 1 failed, 0 disputed\n", out)
+    assert.are.equal("einloom: /nonexistent/x.json: No such file or directory\n", err)
+  end)
+
+  it("keeps what a script prints out of the JSON", function()
+    local old = io.output()
+    files.scratch("print 'noise' return dofile '" .. files.root "examples/matmul.lua" .. "'",
+      function(path)
+        local status, out, err = command("eval", path, "--json")
+        io.output(old)
+        assert.are.equal(0, status)
+        assert.is_table(core.json.decode(out))
+        assert.are.equal("noise\n", err)
+      end, ".lua")
+  end)
+
+  it("runs scripts first that add kinds of nodes", function()
+    local text = files.read(files.path "golden/mapping/matmul.json")
+    local raw = core.json.decode(text)
+    local case = raw.cases[1]
+    for _, node in ipairs(case.mapping.nodes) do
+      if node.node == "storage" and node.component ~= case.arch.nodes[1].name then
+        node.node, node.kind, node.persistent = "custom", "packed", nil
+      end
+    end
+    case.schema, case.expected, case.older_version = "mapping/1", nil, nil
+    local script = "require 'einloom'.analyzer('packed', function(_, _, _, as) "
+      .. "return as 'storage' end)"
+    files.scratch(core.json.encode(case), function(path)
+      assert.are.equal(1, (command("eval", path)))
+      files.scratch(script, function(first)
+        local status, out, err = command("eval", path, "--with", first)
+        assert.are.equal(0, status, err)
+        assert.truthy(out:find "packed ")
+        status, out = command("eval", path, "--with", first, "--json")
+        assert.are.equal(0, status)
+        files.scratch(out, function(written)
+          status, out = command("verify", written, "--with", first)
+          assert.are.equal(0, status, out)
+        end, ".json")
+      end, ".lua")
+    end, ".json")
+    require "einloom".analyzer "packed"
+  end)
+
+  it("has status 1 when its output does not arrive", function()
+    local matmul = files.root "examples/matmul.lua"
+    for _, arguments in ipairs {
+      "eval " .. matmul, "eval --json " .. matmul, "--version", "--help",
+      "verify " .. files.path "golden/mapping/order.json", "run " .. files.root "examples/tour.lua",
+    } do
+      for _, target in ipairs { ">/dev/full", ">&-" } do
+        local pipe = assert(io.popen(("{ '%s' %s %s; } 2>&1"):format(program.path(), arguments,
+          target)))
+        local out = pipe:read "a"
+        local _, _, status = pipe:close()
+        assert.are.equal(1, status, arguments)
+        assert.truthy(out:find "einloom: cannot write to the standard output", arguments)
+      end
+    end
+  end)
+
+  it("says without a traceback that a script cannot be run", function()
+    local status, out = program.run "run /nonexistent/x.lua"
+    assert.are.equal(1, status)
+    assert.truthy(out:match "^einloom: [^\n]*x%.lua[^\n]*\n$", out)
+    status, out = program.run_text "x = = 1"
+    assert.are.equal(1, status)
+    assert.truthy(out:match "^einloom: [^\n]*:1: [^\n]*\n$", out)
   end)
 end)

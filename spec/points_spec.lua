@@ -105,7 +105,7 @@ describe("the notes of a result", function()
     local w = loom.workload { sizes = { m = 8 }, bits = 8, "Z[m] = A[m+1000] * B[m]" }
     local r = assert(loom.analyze(w, a, loom.mapping "DRAM: A B Z\nfor m\nMAC"))
     assert.are.equal(1, #r:notes())
-    front.mentions(r:notes()[1], { "m+1000", "A", "1000" })
+    front.mentions(r:notes()[1], { "m + 1000", "A", "1000" })
   end)
 
   it("name the einsum where there are several", function()

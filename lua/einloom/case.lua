@@ -24,7 +24,9 @@ local file_keys = {
   cases = true,
 }
 
-local function bad(message, path) errors.raise("bad_case", message, { path = path }) end
+local function bad(message, path)
+  error(errors.new("bad_case", message, { path = path }), 0)
+end
 
 -- ---- numbers ------------------------------------------------------------------------------
 
@@ -117,9 +119,42 @@ local function read_renames(value, path)
   return out
 end
 
+-- What is a list in the schema.
+local list_keys = {
+  einsums = true, tensors = true, projection = true, nodes = true, actions = true, spatial = true,
+  branches = true, samples = true, tags = true, shared_tensors = true,
+}
+
+local function is_list(value)
+  if getmetatable(value) == array then return true end
+  local n = #value
+  if n == 0 then return false end
+  for key in pairs(value) do
+    if math.type(key) ~= "integer" or key < 1 or key > n then return false end
+  end
+  return true
+end
+
+local function need_list(value, path)
+  if type(value) == "table" and is_list(value) then return value end
+  return bad(("a list was expected, not %s"):format(core.json.encode(value)), path)
+end
+
+local function check_projection(value, path)
+  for i, pair in ipairs(value) do
+    local is_pair = type(pair) == "table" and is_list(pair) and #pair == 2
+    if not (is_pair and type(pair[1]) == "string" and type(pair[2]) == "string") then
+      bad(("a list of the name of a rank and its index was expected, not %s"):format(
+        core.json.encode(pair)), ("%s[%d]"):format(path, i))
+    end
+  end
+end
+
 local function read_field(key, value, symbols, path)
   if key == "renames" then return read_renames(value, path) end
   if value == null then return nil end
+  if list_keys[key] then need_list(value, path) end
+  if key == "projection" then check_projection(value, path) end
   if number_fields[key] then return read_number(value, symbols, path) end
   if number_tables[key] then return read_numbers(value, symbols, path) end
   return read(value, symbols, path)
@@ -136,32 +171,51 @@ function read(value, symbols, path)
   return out
 end
 
+local function object(value, path, what)
+  local is_object = type(value) == "table" and value ~= null and getmetatable(value) ~= array
+  if is_object then return value end
+  return bad(("%s expected, not %s"):format(what, core.json.encode(value)), path)
+end
+
+local known_facts = { integer = true, min = true, max = true, multiple = true, divides = true }
+
+local function read_symbol_facts(name, facts)
+  local path = "symbols." .. name
+  errors.check_keys("bad_case", object(facts, path, "a table of facts was"), known_facts, path)
+  local given = {}
+  for key, value in pairs(facts) do given[key] = value end
+  if given.divides ~= nil then given.divides = read_number(given.divides, {}, path) end
+  local ok, symbol = pcall(core.symbol, name, given)
+  if ok then return symbol end
+  return bad((tostring(symbol):gsub("^[^\n]-:%d+: ", "")), path)
+end
+
 local function read_symbols(raw)
   local symbols = {}
-  for name, facts in pairs(raw.symbols or {}) do
-    local path = "symbols." .. tostring(name)
-    if type(facts) ~= "table" then bad("a table of facts was expected", path) end
-    local given = {}
-    for key, value in pairs(facts) do given[key] = value end
-    if given.divides ~= nil then given.divides = read_number(given.divides, {}, path) end
-    symbols[name] = core.symbol(name, given)
+  if raw.symbols == nil then return symbols end
+  object(raw.symbols, "symbols", "facts by the name of a symbol")
+  for _, name in ipairs(errors.keys(raw.symbols)) do
+    symbols[name] = read_symbol_facts(name, raw.symbols[name])
   end
   return symbols
 end
 
 local function need(raw, key)
-  if type(raw[key]) ~= "table" then bad(("the case has no %s"):format(key), raw.id) end
-  return raw[key]
+  if raw[key] == nil then bad(("the case has no %s"):format(key)) end
+  return object(raw[key], key, "an object was")
 end
 
 local function read_samples(raw)
+  if raw.samples == nil then return nil end
   local samples = {}
-  for i, sample in ipairs(raw.samples or {}) do
+  for i, sample in ipairs(need_list(raw.samples, "samples")) do
     local path = ("samples[%d]"):format(i)
-    if type(sample) ~= "table" then bad("a table of symbols and values was expected", path) end
     local point = {}
-    for name, value in pairs(sample) do
+    for name, value in pairs(object(sample, path, "a table of symbols and values was")) do
       point[name] = read_number(value, {}, ("%s.%s"):format(path, name))
+      if not core.is_expr(point[name]) and math.type(point[name]) == nil then
+        bad("a number was expected", path)
+      end
     end
     samples[i] = point
   end
@@ -169,10 +223,31 @@ local function read_samples(raw)
 end
 
 local function is_tagged(raw, tag)
-  for _, name in ipairs(raw.tags or {}) do
+  for _, name in ipairs(raw.tags and need_list(raw.tags, "tags") or {}) do
     if name == tag then return true end
   end
   return false
+end
+
+-- The kinds of nodes and rules of counting that there are.
+local models = { reference = true }
+
+local function check_model(model, path)
+  if model == nil or models[model] then return end
+  local known = errors.keys(models)
+  bad(("no model %s%s"):format(core.json.encode(model), errors.hint(tostring(model), known)), path)
+end
+
+-- A symbol with facts must be one of the case: else its name is mistyped.
+local function check_used(symbols, built)
+  if next(symbols) == nil then return end
+  local used = case.symbols(built.workload, built.arch, built.mapping)
+  for _, name in ipairs(errors.keys(symbols)) do
+    if not used[name] then
+      bad(("the case has no symbol '%s'%s"):format(name, errors.hint(name, errors.keys(used))),
+        "symbols." .. name)
+    end
+  end
 end
 
 ---@class einloom.Case
@@ -180,7 +255,7 @@ end
 ---@field workload table
 ---@field arch table
 ---@field mapping table
----@field samples table[] points: values by symbol name
+---@field samples? table[] points: values by symbol name
 ---@field options table leniency, as `loom.analyze` takes it
 ---@field raw table the decoded JSON
 
@@ -188,11 +263,14 @@ end
 ---@param raw table
 ---@return einloom.Case
 function case.from_json(raw)
-  if type(raw) ~= "table" then bad "a case is a JSON object" end
-  errors.check_keys("bad_case", raw, known_keys, raw.id or "case")
+  object(raw, "case", "an object was")
+  errors.check_keys("bad_case", raw, known_keys, "case")
+  if raw.id ~= nil and type(raw.id) ~= "string" then bad("the id is a text", "id") end
+  check_model(raw.model, "model")
+  if raw.expected ~= nil then object(raw.expected, "expected", "an object was") end
   local symbols = read_symbols(raw)
   local lenient = is_tagged(raw, "lenient_input")
-  return {
+  local built = {
     id = raw.id or "case",
     workload = require "einloom.workload".new(read(need(raw, "workload"), symbols, "workload")),
     arch = require "einloom.arch".new(read(need(raw, "arch"), symbols, "arch")),
@@ -203,6 +281,8 @@ function case.from_json(raw)
     } or {},
     raw = raw,
   }
+  check_used(symbols, built)
+  return built
 end
 
 --- The text of a file; raises an error object that names it.
@@ -218,6 +298,7 @@ function case.read_file(path)
   local text, problem = file:read "a"
   file:close()
   if not text then fail(problem or "cannot be read") end
+  if text:sub(1, 3) == "\xEF\xBB\xBF" then text = text:sub(4) end -- byte order mark
   if text:match "^%s*$" then fail "the file is empty" end
   return text
 end
@@ -228,10 +309,21 @@ end
 function case.decode_file(path)
   local raw, message = core.json.decode(case.read_file(path), path)
   if raw == nil then error(message, 0) end
-  if type(raw) ~= "table" then
-    errors.raise("syntax", "a JSON object was expected", { file = path })
+  if type(raw) ~= "table" or raw == null or getmetatable(raw) == array then
+    error(errors.new("syntax", "a JSON object was expected", { file = path }), 0)
   end
   return raw
+end
+
+local function check_ids(cases, path)
+  local seen = {}
+  for _, raw in ipairs(cases) do
+    local id = type(raw) == "table" and raw.id
+    if id and seen[id] then
+      error(errors.new("bad_case", ("two cases are called '%s'"):format(id), { file = path }), 0)
+    end
+    if id then seen[id] = true end
+  end
 end
 
 --- The decoded cases of a decoded file: a file of cases or one case. Other schemas are refused.
@@ -239,13 +331,29 @@ end
 ---@param path string for messages
 ---@return table[]
 function case.list(raw, path)
+  local function refuse(message) error(errors.new("bad_case", message, { file = path }), 0) end
   local schema = raw.schema
-  if schema ~= nil and schema ~= case.schema then
-    errors.raise("bad_case", ("schema '%s' is not %s"):format(schema, case.schema), { file = path })
+  if schema == nil then refuse(('no "schema": "%s" in the file'):format(case.schema)) end
+  if schema ~= case.schema then
+    refuse(("schema %s is not %s"):format(core.json.encode(schema), case.schema))
   end
   if raw.cases == nil then return { raw } end
   errors.check_keys("bad_case", raw, file_keys, path)
+  if getmetatable(raw.cases) ~= array or #raw.cases == 0 then refuse "no cases in the file" end
+  local ok, problem = pcall(check_model, raw.model)
+  if not ok then refuse(problem.message) end
+  check_ids(raw.cases, path)
   return raw.cases
+end
+
+--- What to call a case of a file in messages: its id, or its place.
+---@param list table[] the decoded cases
+---@param i integer
+---@return string
+function case.label(list, i)
+  local id = type(list[i]) == "table" and list[i].id
+  if type(id) == "string" then return id end
+  return #list > 1 and ("cases[%d]"):format(i) or "case"
 end
 
 --- The cases of a JSON file; raises an error object.
@@ -254,26 +362,20 @@ end
 function case.load(path)
   local cases = {}
   local list = case.list(case.decode_file(path), path)
-  for i, raw in ipairs(list) do cases[i] = case.from_json(raw) end
+  for i, raw in ipairs(list) do
+    local ok, built = pcall(case.from_json, raw)
+    if not ok then
+      if not errors.is(built) then error(built, 0) end
+      local place = built.path and ": " .. built.path or ""
+      built.path = ("%s: %s%s"):format(path, case.label(list, i), place)
+      error(built, 0)
+    end
+    cases[i] = built
+  end
   return cases
 end
 
 -- ---- writing ------------------------------------------------------------------------------
-
-local function is_list(value)
-  if getmetatable(value) == array then return true end
-  local n = #value
-  if n == 0 then return false end
-  for key in pairs(value) do
-    if math.type(key) ~= "integer" or key < 1 or key > n then return false end
-  end
-  return true
-end
-
-local list_keys = {
-  einsums = true, tensors = true, projection = true, nodes = true, actions = true, spatial = true,
-  branches = true, samples = true, tags = true, shared_tensors = true,
-}
 
 -- Plain data of a value: expressions as JSON numbers, lists marked, methods and places left out.
 local function write(value, key)
@@ -333,11 +435,21 @@ local function collect_symbols(value, found)
   return found
 end
 
+--- The symbols of a workload, an architecture and a mapping, by name.
+---@return table<string, userdata>
+function case.symbols(workload, arch, mapping)
+  local found = {}
+  for _, value in ipairs { workload.rank_variables, workload.einsums, arch.nodes, mapping.nodes } do
+    collect_symbols(value, found)
+  end
+  collect_symbols({ workload.n_instances, workload.rank_sizes }, found)
+  return found
+end
+
 -- The facts of symbols that are more than positive integers.
-local function write_symbols(...)
-  local found, out = {}, {}
-  for _, value in ipairs { ... } do collect_symbols(value, found) end
-  for name, symbol in pairs(found) do
+local function write_symbols(workload, arch, mapping)
+  local out = {}
+  for name, symbol in pairs(case.symbols(workload, arch, mapping)) do
     if symbol ~= core.symbol(name) then
       local facts = symbol:assumptions()
       if facts.divides then facts.divides = case.number_to_json(facts.divides) end
@@ -357,7 +469,7 @@ function case.to_json(workload, arch, mapping)
   workload, arch, mapping = raw(workload), raw(arch), raw(mapping)
   return {
     schema = case.schema,
-    symbols = write_symbols(workload.rank_variables, workload.einsums, arch.nodes, mapping.nodes),
+    symbols = write_symbols(workload, arch, mapping),
     workload = write_workload(workload),
     arch = { name = arch.name, nodes = write(arch.nodes, "nodes") },
     mapping = { nodes = write(mapping.nodes, "nodes") },
@@ -531,28 +643,52 @@ local function results_json(value, samples)
   return out
 end
 
+-- Each symbol of the results needs a number at each sample.
+local function check_samples(results, samples)
+  local symbols = collect_symbols(results, {})
+  for _, sample in ipairs(samples) do
+    for _, name in ipairs(errors.keys(symbols)) do
+      local value = sample[name]
+      if value == nil then
+        errors.raise("bad_point", ("the point gives no value for %s"):format(name))
+      elseif core.is_expr(value) and not value:is_number() then
+        errors.raise("bad_point", ("the point gives %s = %s, not a number"):format(name, value))
+      end
+    end
+  end
+end
+
 -- What is computed of a result, as JSON data; a limit that is not met is an error unless points are
--- given.
+-- given, and then its message and kind are returned too.
 local function expected_json(r, samples)
   local with_points = #samples > 0
   local costs, message, kind = require "einloom.model".cost(r.raw, r.workload, r.arch, r.mapping,
     { allow_exceeded_limits = with_points })
-  if not costs then return { error = kind, message_about = message } end
+  if not costs then return { error = kind, message_about = message }, message, kind end
   local results = case.results(r.raw, costs)
+  check_samples(results, samples)
   if with_points then results.totals = nil end
   return results_json(results, samples)
 end
 
---- A case with its results filled in, as JSON data.
+--- A case with its results filled in, as JSON data. Where a limit of the architecture is not met
+--- the result is that error, and its message and kind are returned too.
 ---@param r einloom.Result
----@param samples table[] points
+---@param samples? table[] points
 ---@return table
+---@return string? message
+---@return string? kind
 function case.with_results(r, samples)
+  samples = samples or {}
   local out = case.to_json(r.workload, r.arch, r.mapping)
   out.model = "reference"
-  out.expected = expected_json(r, samples)
+  if next(require "einloom.result".options_of(r)) then
+    out.tags = setmetatable({ "lenient_input" }, array)
+  end
   out.samples = #samples > 0 and write(samples, "samples") or nil
-  return out
+  local message, kind
+  out.expected, message, kind = expected_json(r, samples)
+  return out, message, kind
 end
 
 --- A result, or a workload, an architecture and a mapping, as the text of a case.
@@ -564,8 +700,11 @@ function case.encode(r, arch, mapping)
   local data
   if require "einloom.result".is(r) then
     data = case.with_results(r, next(r.point) and { r.point } or {})
-  else
+  elseif require "einloom.workload".is(r) and require "einloom.arch".is(arch)
+    and require "einloom.mapping".is(mapping) then
     data = case.to_json(r, arch, mapping)
+  else
+    error("write_case takes a result, or a workload, an architecture and a mapping", 2)
   end
   return core.json.encode(data, { indent = 2, sort_keys = true })
 end

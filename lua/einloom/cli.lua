@@ -12,7 +12,14 @@ local OK, FAILED, USAGE = 0, 1, 2
 local out, err
 
 local function say(...) out:write(table.concat({ ... }), "\n") end
-local function complain(text) err:write("einloom: ", text, "\n") end
+
+-- Names from files may hold anything; what would steer a terminal is shown as \27 and the like.
+local function complain(text)
+  local plain = text:gsub("[%c\127]", function(c)
+    return c ~= "\n" and c ~= "\t" and ("\\%d"):format(c:byte()) or nil
+  end)
+  err:write("einloom: ", plain, "\n")
+end
 
 local function fail(kind, message, file)
   error(errors.new(kind, message, { file = file }), 0)
@@ -72,6 +79,16 @@ local function subject_of_values(path, values)
     "mapping, or these three", path)
 end
 
+-- With --json the standard output is for JSON alone: what a script prints goes to the other one.
+local function print_to_err()
+  io.output(io.stderr)
+  _G.print = function(...)
+    local parts = table.pack(...)
+    for i = 1, parts.n do parts[i] = tostring(parts[i]) end
+    err:write(table.concat(parts, "\t"), "\n")
+  end
+end
+
 local function traceback(problem)
   if type(problem) == "table" and problem.kind then return problem end
   return debug.traceback(tostring(problem), 2)
@@ -79,7 +96,10 @@ end
 
 local function run_lua(path, args)
   local chunk, message = loadfile(path, "t")
-  if not chunk then error(errors.new("syntax", message), 0) end
+  if not chunk then
+    local named = message:find(path, 1, true) and nil or path
+    error(errors.new("syntax", message, { file = named }), 0)
+  end
   local values = table.pack(xpcall(chunk, traceback, table.unpack(args or {})))
   if not values[1] then error(values[2], 0) end
   return table.pack(table.unpack(values, 2, values.n))
@@ -91,12 +111,20 @@ local function is_json(path)
   return require "einloom.case".read_file(path):match "^%s*[{%[]" ~= nil
 end
 
-local function select_cases(list, wanted, path)
+-- Scripts that come first, e.g. to add kinds of nodes with loom.analyzer.
+local function run_first(paths)
+  for _, path in ipairs(paths) do
+    require "einloom.case".read_file(path)
+    run_lua(path)
+  end
+end
+
+local function select_cases(case, list, wanted, path)
   if not wanted then return list end
   local ids = {}
   for i, raw in ipairs(list) do
-    if raw.id == wanted then return { raw } end
-    ids[i] = tostring(raw.id)
+    ids[i] = case.label(list, i)
+    if ids[i] == wanted then return { raw } end
   end
   fail("usage", ("%s has no case '%s'%s"):format(path, wanted, errors.hint(wanted, ids)))
 end
@@ -110,32 +138,67 @@ local function subjects(path, args)
   end
   local case = require "einloom.case"
   local list = {}
-  for i, raw in ipairs(select_cases(case.list(case.decode_file(path), path), args.case, path)) do
-    local name = raw.id and ("%s: %s: "):format(path, raw.id) or path .. ": "
-    list[i] = { name = name, open = function() return case.from_json(raw) end }
+  local decoded = case.list(case.decode_file(path), path)
+  local chosen = select_cases(case, decoded, args.case, path)
+  for i, raw in ipairs(chosen) do
+    local name = ("%s: %s: "):format(path, case.label(chosen, i))
+    list[i] = { name = name, raw = raw, open = function() return case.from_json(raw) end }
   end
   return list, #list ~= 1
 end
 
-local function print_text(subject, r, points, titled)
+-- The result at a point that was given in `place`.
+local function at(r, point, place)
+  if next(point) == nil then return r end
+  local ok, there = pcall(r, point)
+  if ok then return there end
+  if not errors.is(there) then error(there, 0) end
+  there.message = ("%s: %s"):format(place, there.message)
+  there.caller = nil
+  error(there, 0)
+end
+
+-- The points to evaluate at and where each was given: those of --at, else those of the case.
+local function points_of(subject, args)
+  local list, places = cli.points(args.at), {}
+  for i, text in ipairs(args.at) do places[i] = "--at " .. text end
+  if #list > 0 then return list, places end
+  list = subject.samples or {}
+  for i = 1, #list do places[i] = ("samples[%d]"):format(i) end
+  return list, places
+end
+
+local function print_text(subject, r, args, titled)
   if titled then say("-- ", subject.id) end
-  if #points == 0 then points = { subject.samples and subject.samples[1] } end
-  if #points == 0 then return say(tostring(r)) end
-  for i, point in ipairs(points) do
+  local list, places = points_of(subject, args)
+  if #list == 0 then return say(tostring(r)) end
+  for i = 1, #args.at > 0 and #list or 1 do
     if i > 1 then say "" end
-    say(tostring(next(point) and r(point) or r))
+    say(tostring(at(r, list[i], places[i])))
   end
 end
 
-local function json_of(subject, r, points)
+local function json_of(subject, r, args)
   local case = require "einloom.case"
-  local samples = #points > 0 and points or subject.samples or next(r.point) and { r.point } or {}
-  for _, point in ipairs(samples) do r(point) end
-  local filled = case.with_results(r, samples)
-  if subject.raw then
-    for _, key in ipairs { "family", "note", "tags" } do filled[key] = subject.raw[key] end
+  local list, places = points_of(subject, args)
+  for i, point in ipairs(list) do at(r, point, places[i]) end
+  if #list == 0 and next(r.point) then list = { r.point } end
+  local filled, message, kind = case.with_results(r, list)
+  for _, key in ipairs { "family", "note", "tags" } do
+    if subject.raw then filled[key] = subject.raw[key] end
   end
   filled.id = subject.id
+  return filled, message, kind
+end
+
+-- A case that has no results: what was read, and the kind of the error.
+local function json_of_error(raw, kind)
+  local filled = {}
+  for _, key in ipairs {
+    "id", "family", "note", "tags", "symbols", "workload", "arch", "mapping", "samples",
+  } do filled[key] = raw[key] end
+  filled.schema, filled.model = "mapping/1", "reference"
+  filled.expected = { error = kind }
   return filled
 end
 
@@ -148,31 +211,41 @@ local function print_json(list)
 end
 
 local function message_of(problem)
-  if type(problem) == "table" and problem.kind == nil and problem.message then
-    return tostring(problem.message)
-  end
+  local message = type(problem) == "table" and problem.message
+  local written = (getmetatable(problem) or {}).__tostring
+  if message and (problem.kind == nil or not written) then return tostring(message) end
   return tostring(problem)
 end
 
+-- Evaluates one subject; raises where it has no result.
+local function eval_one(entry, args, filled, titled)
+  local subject = entry.open()
+  local r = subject.result or analyze(subject)
+  if not args.json then return print_text(subject, r, args, titled) end
+  local message, kind
+  filled[#filled + 1], message, kind = json_of(subject, r, args)
+  if message then fail(kind, message) end
+end
+
 local function eval(args)
-  local points = cli.points(args.at)
+  cli.points(args.at)
+  run_first(args.with)
+  if args.json then print_to_err() end
   local status, filled = OK, {}
   local list, titled = subjects(args.file, args)
   for i, entry in ipairs(list) do
-    local ok, problem = pcall(function()
-      local subject = entry.open()
-      local r = subject.result or analyze(subject)
-      if args.json then
-        filled[#filled + 1] = json_of(subject, r, points)
-      else
-        if i > 1 then say "" end
-        print_text(subject, r, points, titled)
-      end
-    end)
+    if i > 1 and not args.json then say "" end
+    local before = #filled
+    local ok, problem = pcall(eval_one, entry, args, filled, titled)
     if not ok then
       if type(problem) ~= "table" or problem.kind == "usage" then error(problem, 0) end
+      if entry.raw then problem.caller = nil end
       complain((entry.name or "") .. message_of(problem))
       status = FAILED
+      local is_case = type(entry.raw) == "table" and type(entry.raw.id) == "string"
+      if args.json and is_case and #filled == before and problem.kind ~= "bad_point" then
+        filled[#filled + 1] = json_of_error(entry.raw, problem.kind)
+      end
     end
   end
   if args.json and #filled > 0 then print_json(filled) end
@@ -183,7 +256,8 @@ end
 
 local function verify(args)
   local module = require "einloom.verify"
-  local summary = module.files(args.files, args.layer, say)
+  run_first(args.with)
+  local summary = module.files(args.files, args.layer, say, complain)
   if summary.left_out > 0 then say(summary.left_out, " left out by --layer ", args.layer) end
   say(module.verdict(summary))
   return summary.failed == 0 and OK or FAILED
@@ -216,11 +290,15 @@ local function add_commands(parser)
   e:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of cases.")
   e:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
   e:option("--case", "The one case of the file with this id.")
+  e:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
+    :count "*"
   e:flag("--json", "Print the case with its results filled in, as JSON.")
   local v = parser:command("verify", "Compute the cases of files and compare strictly.")
   v:argument("files", "JSON files: schemas mapping/1, tiles/1, expr/1."):args "+"
   v:option("--layer", "What is compared: reuse, costs, totals or all."):default "all"
     :choices { "reuse", "costs", "totals", "all" }
+  v:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
+    :count "*"
   parser:command("repl", "Read, evaluate and print Lua, with the module as `loom`.")
   local r = parser:command("run", "Run a Lua script.")
   r:argument("file", "The script.")

@@ -466,6 +466,16 @@ function result.context_of(einsum)
   return owner.workload, owner.arch
 end
 
+--- The options of the analysis that made a result: leniency only.
+---@return table
+function result.options_of(r)
+  local options = {}
+  for key, value in pairs(result_data[r].options) do
+    if key:match "^allow_" and value then options[key] = value end
+  end
+  return options
+end
+
 --- Whether a value is a result.
 ---@return boolean
 function result.is(value) return getmetatable(value) == Result end
@@ -479,6 +489,8 @@ local function known_symbols(data)
       for _, symbol in ipairs(value:symbols()) do found[symbol:name()] = symbol end
     end
   end
+  local written = require "einloom.case".symbols(data.workload, data.arch, data.mapping)
+  for name, symbol in pairs(written) do found[name] = symbol end
   for _, name in ipairs(data.raw:einsums()) do
     for _, symbol in ipairs(data.raw:symbols(name)) do add(symbol) end
     for _, buffet in ipairs(data.raw:buffets(name)) do

@@ -32,7 +32,6 @@ local adapters = {
 local function schema_of(raw, path)
   local schema = raw.schema
   if schema == nil and raw.format == "loopnest-expressions" then schema = "expr/1" end
-  if schema == nil and raw.workload ~= nil then schema = case.schema end
   if adapters[schema] then return schema end
   local known = errors.keys(adapters)
   errors.raise("bad_case", ("unknown schema %s; known: %s"):format(
@@ -219,14 +218,16 @@ end
 ---@param paths string[]
 ---@param layer? string "reuse", "costs", "totals" or "all" (default)
 ---@param write fun(line: string)
+---@param complain? fun(message: string) for files that cannot be read; `write` without it
 ---@return einloom.VerifySummary
-function verify.files(paths, layer, write)
+function verify.files(paths, layer, write, complain)
   local summary = { passed = 0, failed = 0, disputed = 0, left_out = 0 }
   for _, path in ipairs(paths) do
     local ok, problem = pcall(verify.file, path, layer or "all", write, summary)
     if not ok then
       if type(problem) ~= "table" or not problem.kind then error(problem, 0) end
-      write(tostring(problem))
+      problem.caller = nil
+      if complain then complain(tostring(problem)) else write(tostring(problem)) end
       summary.failed = summary.failed + 1
     end
   end

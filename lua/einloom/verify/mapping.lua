@@ -165,9 +165,17 @@ local function compute(run, raw, layer)
   end
   local w, a, m = built.workload, built.arch, built.mapping
   run.names = names_of(raw)
-  local result, message, kind = model.analyze(w, a, m, built.options)
-  if not result then return nil, nil, message, kind end
-  run.samples = built.samples
+  local r, message, kind = require "einloom".analyze(w, a, m, built.options)
+  if not r then return nil, nil, message, kind end
+  local result = r.raw
+  run.samples = built.samples or {}
+  for i, sample in ipairs(run.samples) do
+    local fits, problem = pcall(r, sample)
+    if not fits then
+      if type(problem) ~= "table" then error(problem, 0) end
+      return nil, nil, ("samples[%d]: %s"):format(i, problem.message), problem.kind
+    end
+  end
   if layer == "reuse" then return result end
   local costs
   costs, message, kind = model.cost(result, w, a, m, { allow_exceeded_limits = raw.samples ~= nil })
