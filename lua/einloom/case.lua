@@ -206,8 +206,8 @@ local function need(raw, key)
 end
 
 local function read_samples(raw)
-  if raw.samples == nil then return nil end
   local samples = {}
+  if raw.samples == nil then return samples end
   for i, sample in ipairs(need_list(raw.samples, "samples")) do
     local path = ("samples[%d]"):format(i)
     local point = {}
@@ -255,7 +255,7 @@ end
 ---@field workload table
 ---@field arch table
 ---@field mapping table
----@field samples? table[] points: values by symbol name
+---@field samples table[] points: values by symbol name
 ---@field options table leniency, as `loom.analyze` takes it
 ---@field raw table the decoded JSON
 

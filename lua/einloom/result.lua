@@ -73,16 +73,42 @@ end
 
 -- ---- buffets ------------------------------------------------------------------------------
 
--- What the last field read from a buffet was, for `loom.explain(r.GLB.A.reads_to_parent)`.
-local origin = setmetatable({}, { __mode = "k" })
+-- Which fields gave an expression when they were read, latest last, for loom.explain(expression).
+-- What this project reads itself to show something is not noted.
+local origins = setmetatable({}, { __mode = "k" })
+local noting = true
+local kept_origins = 8 -- for each number: a list without end would keep all results alive
 
---- The buffet and field that an expression was last read from, or nil.
+local function note_origin(e, owner, field)
+  if not noting or not core.is_expr(e) then return end
+  local list = origins[e] or {}
+  for i, entry in ipairs(list) do
+    if entry.owner == owner and entry.field == field then table.remove(list, i) end
+  end
+  if #list == kept_origins then table.remove(list, 1) end
+  list[#list + 1] = { owner = owner, field = field }
+  origins[e] = list
+end
+
+--- The fields that an expression was read from, the latest first: {owner =, field =}; the owner is
+--- a buffet, or an einsum for what belongs to no buffet.
 ---@param e any
----@return einloom.Buffet? buffet
----@return string? field
-function result.origin(e)
-  local entry = origin[e]
-  if entry then return entry.buffet, entry.field end
+---@return { owner: table, field: string }[]
+function result.origins(e)
+  local list, latest = origins[e] or {}, {}
+  for i = #list, 1, -1 do latest[#latest + 1] = list[i] end
+  return latest
+end
+
+--- Calls a function whose reading of results is not noted as that of the user.
+---@param f function
+function result.quietly(f, ...)
+  local before = noting
+  noting = false
+  local values = table.pack(pcall(f, ...))
+  noting = before
+  if not values[1] then error(values[2], 0) end
+  return table.unpack(values, 2, values.n)
 end
 
 ---@class einloom.Buffet
@@ -149,9 +175,7 @@ function Buffet:__index(name)
     local what = ("buffet %s of %s"):format(data.record.tensor, data.record.level)
     unknown(what, name, buffet_names(), 2)
   end
-  if core.is_expr(value) then
-    origin[value] = { buffet = self, field = result.short_names[name] or name }
-  end
+  note_origin(value, self, result.short_names[name] or name)
   return value
 end
 
@@ -168,7 +192,7 @@ function Buffet:__pairs()
   end, self, nil
 end
 
-function Buffet:__tostring()
+local function buffet_text(self)
   local lines = { ("%s in %s"):format(self.tensor, self.level) }
   for _, field in ipairs(result.fields) do
     local value = self[field]
@@ -178,6 +202,8 @@ function Buffet:__tostring()
   end
   return table.concat(lines, "\n")
 end
+
+function Buffet:__tostring() return result.quietly(buffet_text, self) end
 
 local function new_buffet(einsum, record, point)
   local buffet = setmetatable({}, Buffet)
@@ -195,13 +221,14 @@ function result.einsum_of(buffet) return buffet_data[buffet].einsum end
 -- ---- plain records ------------------------------------------------------------------------
 
 -- A read-only record whose unknown names are errors.
-local function record(what, fields, short, text)
+local function record(what, fields, short, text, note)
   local names = errors.keys(fields)
   for name in pairs(short or {}) do names[#names + 1] = name end
   return setmetatable({}, {
     __index = function(_, name)
       local value = fields[short and short[name] or name]
       if value == nil and math.type(name) ~= "integer" then unknown(what, name, names, 2) end
+      if note then note(value, short and short[name] or name) end
       return value
     end,
     __newindex = read_only,
@@ -221,14 +248,16 @@ local function fields_text(fields)
   end
 end
 
-local function compute_of(raw, name, point)
+local function compute_of(self, raw, name, point)
   local fields = {}
   for key, value in pairs(raw:compute(name)) do fields[key] = at_point(value, point) end
-  return record("compute", fields, compute_short, fields_text(fields))
+  return record("compute", fields, compute_short, fields_text(fields), function(value, field)
+    note_origin(value, self, "compute." .. field)
+  end)
 end
 
 -- used instances as fanout.PE.x and as a list of {component, dim, used}
-local function fanout_of(raw, name, point)
+local function fanout_of(self, raw, name, point)
   local fields, by_component = {}, {}
   for i, row in ipairs(raw:fanout(name)) do
     local used = at_point(row.used, point)
@@ -237,7 +266,8 @@ local function fanout_of(raw, name, point)
     by_component[row.component][row.dim] = used
   end
   for component, dims in pairs(by_component) do
-    fields[component] = record("fanout of " .. component, dims, nil, fields_text(dims))
+    fields[component] = record("fanout of " .. component, dims, nil, fields_text(dims),
+      function(value, dim) note_origin(value, self, ("fanout.%s.%s"):format(component, dim)) end)
   end
   return record("fanout", fields, nil, function()
     local lines = {}
@@ -369,10 +399,16 @@ local einsum_fields = {
   name = function(_, data) return data.name end,
   buffets = function(self) return levels_of(self).buffets end,
   levels = function(self) return levels_of(self).levels end,
-  compute = function(_, data) return compute_of(data.owner.raw, data.name, data.owner.point) end,
-  fanout = function(_, data) return fanout_of(data.owner.raw, data.name, data.owner.point) end,
-  temporal_steps = function(_, data)
-    return at_point(data.owner.raw:temporal_steps(data.name), data.owner.point)
+  compute = function(self, data)
+    return compute_of(self, data.owner.raw, data.name, data.owner.point)
+  end,
+  fanout = function(self, data)
+    return fanout_of(self, data.owner.raw, data.name, data.owner.point)
+  end,
+  temporal_steps = function(self, data)
+    local steps = at_point(data.owner.raw:temporal_steps(data.name), data.owner.point)
+    note_origin(steps, self, "temporal_steps")
+    return steps
   end,
   symbols = function(_, data) return data.owner.raw:symbols(data.name) end,
   first_latency = function(_, data) return data.owner.raw:first_latency(data.name) end,
@@ -409,7 +445,9 @@ function Einsum:__pairs()
   end, self, nil
 end
 
-function Einsum:__tostring() return require "einloom.show.nest".einsum(self) end
+function Einsum:__tostring()
+  return result.quietly(require "einloom.show.nest".einsum, self)
+end
 
 -- ---- the result ---------------------------------------------------------------------------
 
@@ -616,6 +654,8 @@ function Result:__call(point)
   }
 end
 
-function Result:__tostring() return require "einloom.show.nest".result(self) end
+function Result:__tostring()
+  return result.quietly(require "einloom.show.nest".result, self)
+end
 
 return result

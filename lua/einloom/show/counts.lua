@@ -120,20 +120,20 @@ local function of_tensor(view, field, path)
   return sets.resolve(field, view.context, path)[view.tensor]
 end
 
---- Actions of one value moved, or nil when the component has no such action.
+--- Actions of one value moved; an action that is not given moves one bit.
 ---@param name string "read" or "write"
----@return userdata?
+---@return userdata
 function counts.rate(view, name)
   local node = component(view, view.level)
-  for _, action in ipairs(node.actions or {}) do
-    if action.name == name then
-      local values = of_tensor(view, action.values_per_action, node.name)
-        or of_tensor(view, node.values_per_action, node.name)
-      if values then return 1 / core.sum { values } end
-      local bits = of_tensor(view, node.bits_per_value, node.name) or view.access.bits_per_value
-      return core.sum { bits } / (action.bits_per_action or 1)
-    end
+  local action = {}
+  for _, given in ipairs(node.actions or {}) do
+    if given.name == name then action = given end
   end
+  local values = of_tensor(view, action.values_per_action, node.name)
+    or of_tensor(view, node.values_per_action, node.name)
+  if values then return 1 / core.sum { values } end
+  local bits = of_tensor(view, node.bits_per_value, node.name) or view.access.bits_per_value
+  return core.sum { bits } / (action.bits_per_action or 1)
 end
 
 --- "up", "down" or "up_and_down": what a toll counts of the tensor.

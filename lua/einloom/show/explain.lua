@@ -69,10 +69,10 @@ local function add_actions(view, field, rate, parts)
   for _, part in ipairs(parts) do
     if part and not is_zero(part[2]) then
       values[#values + 1] = part[2]
-      texts[#texts + 1] = ("%s values %s"):format(tostring(part[2]), part[1])
+      texts[#texts + 1] = ("%s %s"):format(layout.count(part[2], "values"), part[1])
     end
   end
-  if not rate or not equal(core.sum(values) * rate, count) then return add_plain(view, field) end
+  if not equal(core.sum(values) * rate, count) then return add_plain(view, field) end
   add(view, field, ("(%s) x %s a value = %s"):format(table.concat(texts, " + "), tostring(rate),
     tostring(count)))
 end
@@ -165,8 +165,8 @@ local function add_tile(view)
   if is_zero(bits) then
     add(view, "max_occupancy", "0, passes through")
   elseif node and node.kind ~= "compute" and bits:is_number() then
-    add(view, "max_occupancy", ("%s values x %s bits = %s bits"):format(tostring(buffet.values),
-      tostring(bits), tostring(buffet.occupancy)))
+    add(view, "max_occupancy", ("%s x %s = %s"):format(layout.count(buffet.values, "values"),
+      layout.count(bits, "bits"), layout.count(buffet.occupancy, "bits")))
   end
   add(view, "n_loops_above", tostring(buffet.n_loops_above))
 end
@@ -184,21 +184,12 @@ local function add_point(view, at)
   end
 end
 
-local function buffet_of(what)
-  if result.is_buffet(what) then return what end
-  local buffet, field = result.origin(what)
-  if buffet then return buffet, field end
-  error("explain takes a buffet (r.GLB.A) or a field read from one (r.GLB.A.reads_to_parent)", 3)
-end
+-- ---- what is asked for --------------------------------------------------------------------------
 
---- How the counts of a buffet come about, as text. A field just read from a buffet stands for it.
----@param what einloom.Buffet|userdata
----@return string
-function explain.explain(what)
-  local buffet, field = buffet_of(what)
+local function explain_buffet(buffet, fields, value)
   local view = counts.view(buffet)
   local title = ("%s in %s, einsum %s"):format(view.tensor, view.level, view.einsum.name)
-  if field then title = ("%s: %s = %s"):format(title, field, tostring(what)) end
+  if fields then title = ("%s: %s = %s"):format(title, table.concat(fields, ", "), value) end
   view.out = { title }
   add_tile(view)
   if view.definition.is_copy then
@@ -211,6 +202,98 @@ function explain.explain(what)
   add_path(view)
   add_point(view, buffet)
   return table.concat(view.out, "\n")
+end
+
+-- Which loops of the path make a number that belongs to no buffet.
+local function loops_of(field)
+  if field == "compute.total_ops" then return counts.is_loop end
+  local component, dim = field:match "^fanout%.(.+)%.([^.]+)$"
+  if not component then return function(node) return node.kind == "temporal" end end
+  return function(node)
+    return node.kind == "spatial" and node.component == component and node.dim == dim
+  end
+end
+
+local function explain_einsum(einsum, field, value)
+  local view = { out = { ("einsum %s: %s = %s"):format(einsum.name, field, value) } }
+  local counted, chosen, depth = loops_of(field), {}, 0
+  local lines = {}
+  for _, node in ipairs(einsum:path()) do
+    if counts.is_loop(node) then
+      if counted(node) and node.trips then chosen[#chosen + 1] = { node = node } end
+      local note = counted(node) and "x " .. tostring(node.trips) or ""
+      local text = ("  "):rep(depth + 1) .. nest_show.loop_text(node)
+      layout.row(lines, text, note, nil, math.max(column, #text + 2))
+      depth = depth + 1
+    end
+  end
+  local text, product = counts.product(core.int(1), chosen, counts.every)
+  local shown = equal(product, value) and ("%s = %s"):format(text, value)
+    or ("%s, no plain product of loops"):format(value)
+  add(view, field, shown)
+  view.out[#view.out + 1] = "loops"
+  table.move(lines, 1, #lines, #view.out + 1, view.out)
+  return table.concat(view.out, "\n")
+end
+
+-- Origins with the same buffet together: list of {owner =, fields =}.
+local function by_owner(origins)
+  local list, found = {}, {}
+  for _, origin in ipairs(origins) do
+    local owner = origin.owner
+    local key = result.is_buffet(owner) and owner or origin
+    if not found[key] then
+      found[key] = { owner = owner, fields = {} }
+      list[#list + 1] = found[key]
+    end
+    table.insert(found[key].fields, 1, origin.field)
+  end
+  return list
+end
+
+local shown_at_most = 3
+
+-- A value says nothing of where it is from: all fields that were read with it are explained.
+local function explain_value(value)
+  local list, texts = by_owner(result.origins(value)), {}
+  for i, entry in ipairs(list) do
+    if i <= shown_at_most then
+      texts[i] = result.is_buffet(entry.owner)
+        and explain_buffet(entry.owner, entry.fields, tostring(value))
+        or explain_einsum(entry.owner, entry.fields[1], value)
+    end
+  end
+  if #list > shown_at_most then
+    texts[#texts + 1] = ("%s was read from more places; loom.explain(buffet, field) explains one")
+      :format(value)
+  end
+  return table.concat(texts, "\n\n")
+end
+
+local function read_field(buffet, field)
+  local value = buffet[field]
+  if not core.is_expr(value) then error(("%s is no count"):format(field), 0) end
+  return value
+end
+
+--- How the counts of a buffet come about, as text: of all its fields, or of one. A number read from
+--- a result stands for the fields that it was read from.
+---@param what einloom.Buffet|userdata
+---@param field? string of the buffet
+---@return string
+function explain.explain(what, field)
+  if result.is_buffet(what) then
+    if field == nil then return result.quietly(explain_buffet, what) end
+    local ok, value = pcall(result.quietly, read_field, what, field)
+    if not ok then error((tostring(value):gsub("^[^\n]-:%d+: ", "")), 2) end
+    local fields = { result.short_names[field] or field }
+    return result.quietly(explain_buffet, what, fields, tostring(value))
+  end
+  if #result.origins(what) == 0 then
+    error("explain takes a buffet (r.GLB.A), with the name of a field or without, or a number " ..
+      "read from a result (r.GLB.A.reads_to_parent)", 2)
+  end
+  return result.quietly(explain_value, what)
 end
 
 return explain
