@@ -29,13 +29,20 @@ typedef struct arguments {
 
 static void on_interrupt(int signal_number);
 
-static void on_interrupt(int signal_number);
+/* Ctrl-C ends a read that waits: else the next line would be read before Lua stops. */
+static void catch_interrupts(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_interrupt;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, NULL);
+}
 
 /* Runs where Lua can be left: the next Ctrl-C interrupts again. */
 static void stop(lua_State *L, lua_Debug *info) {
   (void)info;
   lua_sethook(L, NULL, 0, 0);
-  signal(SIGINT, on_interrupt);
+  catch_interrupts();
   luaL_error(L, "interrupted!");
 }
 
@@ -165,7 +172,7 @@ int main(int argc, char **argv) {
     return EXIT_FAILURE;
   }
   interrupted = L;
-  signal(SIGINT, on_interrupt);
+  catch_interrupts();
   lua_pushcfunction(L, message_handler);
   lua_pushcfunction(L, protected_main);
   lua_pushlightuserdata(L, &args);

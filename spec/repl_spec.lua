@@ -94,4 +94,18 @@ describe("the loop", function()
       assert.are.equal(2, n)
     end)
   end)
+
+  it("takes the line after a Ctrl-C at the prompt", function()
+    local name = os.tmpname()
+    local shell = [[
+      { sleep 0.5; kill -INT "$(cat %s)"; sleep 0.3; echo '40 + 2'; } |
+      sh -c 'echo $$ > %s; exec "$0" repl' '%s' 2>&1]]
+    local pipe = assert(io.popen(shell:format(name, name, program.path())))
+    local out = pipe:read "a"
+    pipe:close()
+    os.remove(name)
+    assert.truthy(out:find "interrupted!\n", out)
+    assert.truthy(out:find "42\n", out)
+    assert.is_nil(out:find("cli.lua", 1, true))
+  end)
 end)

@@ -57,29 +57,16 @@ function loom.analyzer(kind, analyze)
   analyzers[kind] = analyze
 end
 
-local function check_options(options)
-  if options ~= nil and type(options) ~= "table" then
-    error(("options are a table, got %s"):format(type(options)), 3)
-  end
-  local own = options and options.analyzers
-  if own ~= nil and type(own) ~= "table" then
-    error("the option analyzers is a table of functions by kind", 3)
-  end
-  for kind, analyze in pairs(own or {}) do
-    if type(kind) ~= "string" or type(analyze) ~= "function" then
-      error(("the analyzer of kind '%s' is no function but a %s"):format(tostring(kind),
-        type(analyze)), 3)
-    end
-  end
-end
-
+-- The options with the analyzers that were added; what is wrong with them the analysis says.
 local function with_analyzers(options)
   if not next(analyzers) or options ~= nil and type(options) ~= "table" then return options end
+  local own = options and options.analyzers
+  if own ~= nil and type(own) ~= "table" then return options end
   local all = setmetatable({}, { __index = options })
   for key, value in pairs(options or {}) do all[key] = value end
   all.analyzers = {}
   for kind, analyze in pairs(analyzers) do all.analyzers[kind] = analyze end
-  for kind, analyze in pairs((options or {}).analyzers or {}) do all.analyzers[kind] = analyze end
+  for kind, analyze in pairs(own or {}) do all.analyzers[kind] = analyze end
   return all
 end
 
@@ -93,7 +80,6 @@ end
 ---@return string? message
 ---@return string? kind
 function loom.analyze(workload, arch, mapping, options)
-  check_options(options)
   local model = require "einloom.model"
   local raw, message, kind = model.analyze(workload, arch, mapping, with_analyzers(options))
   if not raw then return nil, message, kind end
@@ -113,18 +99,37 @@ function loom.verify(path, layer)
   return summary
 end
 
+local function names()
+  local known = {}
+  for name in pairs(parts) do known[#known + 1] = name end
+  for name in next, loom do
+    if not parts[name] then known[#known + 1] = name end
+  end
+  table.sort(known)
+  return known
+end
+
 return setmetatable(loom, {
   __index = function(self, name)
     local part = parts[name]
     if not part then
-      local errors = require "einloom.errors"
-      local known = errors.keys(parts)
-      for key in pairs(self) do known[#known + 1] = key end
-      error(("einloom has no '%s'%s"):format(tostring(name), errors.hint(tostring(name), known)), 2)
+      local hint = require "einloom.errors".hint(tostring(name), names())
+      error(("einloom has no '%s'%s"):format(tostring(name), hint), 2)
     end
     local value = require(part[1])
     if part[2] then value = value[part[2]] end
     rawset(self, name, value)
     return value
+  end,
+  -- All names in order, those of parts not yet loaded too.
+  __pairs = function(self)
+    local list, i = names(), 0
+    return function()
+      i = i + 1
+      if list[i] then return list[i], self[list[i]] end
+    end, self, nil
+  end,
+  __tostring = function()
+    return ("einloom %s: %s"):format(loom.version, table.concat(names(), ", "))
   end,
 })

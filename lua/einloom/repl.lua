@@ -107,7 +107,7 @@ function repl.run(read, write, options)
     prompt(open and ">> " or "> ")
     local ok, line = pcall(read)
     if not ok then
-      write_error(tostring(line) .. "\n")
+      write_error((tostring(line):gsub("^.*:%d+: (interrupted!)$", "%1")) .. "\n")
       open = nil
     elseif line == nil then
       break
