@@ -76,6 +76,14 @@ static bool clear_denominators(loom_ctx *ctx, product *p) {
   return true;
 }
 
+static loom_residue_class residue_of_power(loom_facts base, int32_t exponent) {
+  loom_residue_class one = class_of(base), result = {0, 1};
+  if (one.modulus == 1 || exponent == 1) return one;
+  if (exponent > MOST_STEPS) return (loom_residue_class){1, 0};
+  for (int32_t k = 0; k < exponent; k++) result = loom_residue_mul(result, one);
+  return result;
+}
+
 /* The residue of the integer product of the powers; false if a base is not known to be one. */
 static bool class_of_powers(const loom_ctx *ctx, const product *p, loom_residue_class *out) {
   loom_residue_class result = {0, 1};
@@ -83,12 +91,7 @@ static bool class_of_powers(const loom_ctx *ctx, const product *p, loom_residue_
     if (p->powers[i].exponent == 0) continue;
     loom_facts f = loom_facts_of(ctx, p->powers[i].base);
     if (f.integer != LOOM_YES) return false;
-    for (int32_t k = 0; k < p->powers[i].exponent && k < MOST_STEPS; k++) {
-      result = loom_residue_mul(result, class_of(f));
-      if (result.modulus == 1) break;
-    }
-    if (p->powers[i].exponent > MOST_STEPS)
-      result = loom_residue_mul(result, (loom_residue_class){1, 0});
+    result = loom_residue_mul(result, residue_of_power(f, p->powers[i].exponent));
   }
   if (p->factors) result = loom_residue_mul(result, (loom_residue_class){1, 0});
   *out = result;
@@ -96,8 +99,11 @@ static bool class_of_powers(const loom_ctx *ctx, const product *p, loom_residue_
 }
 
 /* Integrality and residue of coef * (an integer of the given class). */
-static void scale_class(loom_facts *f, loom_num coef, loom_residue_class r) {
-  if (loom_num_is_big(coef)) return;
+static void scale_class(const loom_ctx *ctx, loom_facts *f, loom_num coef, loom_residue_class r) {
+  if (loom_num_is_big(coef)) {
+    if (loom_num_is_int(ctx, coef)) f->integer = LOOM_YES;
+    return;
+  }
   r = loom_residue_mul(r, (loom_residue_class){0, coef.num});
   int64_t d = coef.den;
   if (d == 1) {
@@ -115,50 +121,69 @@ static void scale_class(loom_facts *f, loom_num coef, loom_residue_class r) {
   }
 }
 
-static void integrality(loom_ctx *ctx, loom_num coef, size_t n, const loom_power *powers,
-                        loom_facts *f) {
-  product p = {.coef = coef, .n = n};
+/* Integrality of a quotient: what the "divides" assumptions and residues prove. */
+static void quotient_integrality(loom_ctx *ctx, loom_num coef, size_t n, const loom_power *powers,
+                                 loom_facts *f) {
+  product p;
   loom_residue_class r;
   if (n > MOST_POWERS) return;
+  p.coef = coef;
+  p.n = n;
+  p.factors = false;
   memcpy(p.powers, powers, n * sizeof *powers);
   if (!clear_denominators(ctx, &p) || !class_of_powers(ctx, &p, &r)) return;
-  if (p.factors && loom_num_is_big(p.coef)) return;
-  if (loom_num_is_big(p.coef) && loom_num_is_int(ctx, p.coef)) f->integer = LOOM_YES;
-  bool definite = !p.factors;
   loom_facts g = *f;
-  scale_class(&g, p.coef, r);
-  if (g.integer == LOOM_YES || definite) *f = g;
+  scale_class(ctx, &g, p.coef, r);
+  if (g.integer == LOOM_YES || !p.factors) *f = g;
+}
+
+/* The product so far: its signs and intervals above and below the line, and the residue of what
+** stands above if that is an integer. */
+typedef struct progress {
+  uint8_t sign, sign_below;
+  loom_range above, below;
+  bool integer, quotient;
+  loom_residue_class residue;
+} progress;
+
+static void include(progress *s, loom_facts base, int32_t e) {
+  uint8_t sign = e == 1 ? base.sign : loom_sign_pow(base.sign, e);
+  loom_range r = {base.lo, base.hi};
+  s->sign = loom_sign_mul(s->sign, sign);
+  if (e < 0) {
+    s->below = loom_range_mul(s->below, loom_range_pow(r, (uint32_t)0 - (uint32_t)e));
+    s->sign_below = loom_sign_mul(s->sign_below, sign);
+    s->quotient = true;
+    return;
+  }
+  s->above = loom_range_mul(s->above, e == 1 ? r : loom_range_pow(r, (uint32_t)e));
+  s->integer = s->integer && base.integer == LOOM_YES;
+  if (s->integer) s->residue = loom_residue_mul(s->residue, residue_of_power(base, e));
 }
 
 loom_facts loom_facts_product(loom_ctx *ctx, loom_num coef, size_t n, const loom_power *powers) {
+  progress s = {.sign = loom_num_sign(ctx, coef) > 0 ? LOOM_POS : LOOM_NEG,
+                .sign_below = LOOM_POS,
+                .above = {coef.num, coef.num},
+                .below = {coef.den, coef.den},
+                .integer = true,
+                .residue = {0, 1}};
+  if (loom_num_is_big(coef)) {
+    s.above = (loom_range){loom_num_lower(ctx, coef), loom_num_upper(ctx, coef)};
+    s.below = (loom_range){1, 1};
+  }
+  for (size_t i = 0; i < n; i++)
+    include(&s, loom_facts_of(ctx, powers[i].base), powers[i].exponent);
+  bool whole = s.below.lo == 1 && s.below.hi == 1;
+  loom_range r = whole ? s.above : loom_range_div(s.above, s.below, s.sign_below);
   loom_facts f = loom_facts_nothing();
-  int sign_of_coef = loom_num_sign(ctx, coef);
-  uint8_t sign = sign_of_coef > 0 ? LOOM_POS : LOOM_NEG, sign_below = LOOM_POS;
-  loom_range above = {loom_end_lo(loom_num_lower(ctx, coef)),
-                      loom_end_hi(loom_num_upper(ctx, coef))};
-  loom_range below = {1, 1};
-  if (coef.den > 0) {
-    above = (loom_range){loom_end_lo(coef.num), loom_end_hi(coef.num)};
-    below = (loom_range){loom_end_lo(coef.den), loom_end_hi(coef.den)};
-  }
-  for (size_t i = 0; i < n; i++) {
-    int32_t e = powers[i].exponent;
-    loom_facts base = loom_facts_of(ctx, powers[i].base);
-    uint8_t power_sign = loom_sign_pow(base.sign, e);
-    loom_range r = {base.lo, base.hi};
-    if (e < 0) {
-      below = loom_range_mul(below, loom_range_pow(r, (uint32_t)0 - (uint32_t)e));
-      sign_below = loom_sign_mul(sign_below, power_sign);
-    } else {
-      above = loom_range_mul(above, e == 1 ? r : loom_range_pow(r, (uint32_t)e));
-    }
-    sign = loom_sign_mul(sign, power_sign);
-  }
-  loom_range r = below.lo == 1 && below.hi == 1 ? above : loom_range_div(above, below, sign_below);
   f.lo = r.lo;
   f.hi = r.hi;
-  f.sign = sign;
-  integrality(ctx, coef, n, powers, &f);
+  f.sign = s.sign;
+  if (s.quotient)
+    quotient_integrality(ctx, coef, n, powers, &f);
+  else if (s.integer)
+    scale_class(ctx, &f, coef, s.residue);
   return loom_facts_settle(f);
 }
 

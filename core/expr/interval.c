@@ -225,13 +225,12 @@ static loom_facts no_value(loom_facts f) {
 
 loom_facts loom_facts_settle(loom_facts f) {
   if (f.modulus == 0 && f.integer == LOOM_YES) f.lo = f.hi = f.remainder;
-  f.lo = loom_end_lo(f.lo);
-  f.hi = loom_end_hi(f.hi);
   fit_residue(&f);
   cut_sign(&f);
   cut_by_sign(&f);
-  cut_by_residue(&f);
-  if (f.lo > f.hi) return no_value(f);
-  cut_sign(&f);
-  return f;
+  if (f.modulus > 1) {
+    cut_by_residue(&f);
+    if (f.lo <= f.hi) cut_sign(&f);
+  }
+  return f.lo <= f.hi ? f : no_value(f);
 }
