@@ -106,12 +106,24 @@ bool loom_as_real(const loom_ctx *ctx, loom_expr e, double *value) {
 
 /* ---- whole expressions ----------------------------------------------------------------------- */
 
+/* Moves the expression at i of a heap of n (the last in order on top) down to where it belongs. */
+static void sift_down(const loom_ctx *ctx, loom_expr *at, size_t i, size_t n) {
+  loom_expr e = at[i];
+  for (size_t child; (child = 2 * i + 1) < n; i = child) {
+    if (child + 1 < n && loom_expr_order(ctx, at[child + 1], at[child]) > 0) child++;
+    if (loom_expr_order(ctx, e, at[child]) >= 0) break;
+    at[i] = at[child];
+  }
+  at[i] = e;
+}
+
 static void sort_exprs(const loom_ctx *ctx, loom_expr *at, size_t n) {
-  for (size_t i = 1; i < n; i++) {
-    loom_expr e = at[i];
-    size_t j = i;
-    for (; j > 0 && loom_expr_order(ctx, at[j - 1], e) > 0; j--) at[j] = at[j - 1];
-    at[j] = e;
+  for (size_t i = n / 2; i > 0; i--) sift_down(ctx, at, i - 1, n);
+  for (size_t last = n; last > 1; last--) {
+    loom_expr e = at[0];
+    at[0] = at[last - 1];
+    at[last - 1] = e;
+    sift_down(ctx, at, 0, last - 1);
   }
 }
 

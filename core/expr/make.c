@@ -102,6 +102,14 @@ static inline bool same_args(const loom_cell *cell, const loom_draft *d) {
   return true;
 }
 
+/* The number that an integer is known to be, or the node itself. */
+static loom_expr only_value(loom_ctx *ctx, loom_expr e) {
+  if (e == LOOM_NONE) return e;
+  const loom_cell *cell = loom_cell_of(ctx, e);
+  bool known = cell->v.range.lo == cell->v.range.hi && cell->known >> 3 == LOOM_YES;
+  return known ? loom_from_num(ctx, loom_num_int(ctx, cell->v.range.lo)) : e;
+}
+
 loom_expr loom_make_args(loom_ctx *ctx, loom_kind kind, size_t n, const loom_expr *args) {
   assert(kind > LOOM_ADD && n > 0);
   bool unordered = kind == LOOM_MIN || kind == LOOM_MAX;
@@ -112,7 +120,7 @@ loom_expr loom_make_args(loom_ctx *ctx, loom_kind kind, size_t n, const loom_exp
   }
   loom_draft draft = {
       .kind = kind, .count = (uint32_t)n, .args = args, .hash = finish_hash(h, kind)};
-  return get(ctx, &draft, same_args);
+  return only_value(ctx, get(ctx, &draft, same_args));
 }
 
 static inline bool same_power(const loom_cell *cell, const loom_draft *d) {

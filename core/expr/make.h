@@ -22,7 +22,8 @@ typedef struct loom_draft {
 /* The node of this content; LOOM_NONE with an error when memory runs out. */
 loom_expr loom_make_num(loom_ctx *ctx, loom_num value);
 loom_expr loom_make_symbol(loom_ctx *ctx, const loom_symbol_data *symbol);
-/* n arguments of LOOM_MIN ... LOOM_SELECT, in order (min and max: ascending ids). */
+/* n arguments of LOOM_MIN ... LOOM_SELECT, in order (min and max: ascending ids); the number instead
+** where facts leave one value. */
 loom_expr loom_make_args(loom_ctx *ctx, loom_kind kind, size_t n, const loom_expr *args);
 /* Ascending distinct ids, no zero coefficient. */
 loom_expr loom_make_sum(loom_ctx *ctx, loom_num constant, size_t n, const loom_term *terms);

@@ -113,7 +113,7 @@ static int compare(const loom_ctx *ctx, loom_expr a, loom_expr b, int depth) {
   if (x->kind == LOOM_NUM) return loom_num_order(ctx, x->v.num, y->v.num);
   if (x->kind == LOOM_SYM && depth < DEEPEST) return compare_symbols(ctx, a, b, depth);
   if (x->count != y->count) return x->count < y->count ? -1 : 1;
-  bool by_parts = depth < DEPTH_BY_PARTS && x->count <= FEW_PARTS;
+  bool by_parts = depth < DEEPEST && x->count <= (uint32_t)FEW_PARTS >> depth;
   if (!by_parts && x->hash != y->hash) return x->hash < y->hash ? -1 : 1;
   int order =
       depth < DEEPEST && x->count <= MOST_PARTS ? compare_parts(ctx, a, b, x->count, depth) : 0;

@@ -305,6 +305,10 @@ static void known_facts(void **unused) {
   assert_int_equal(loom_bounds(c, e, &lo, &hi), LOOM_OK);
   SAME(hi, n(60));
   assert_int_equal(loom_facts_of(c, to(x, -1)).sign, LOOM_POS);
+  loom_expr three = loom_symbol(
+      c, "k",
+      &(loom_assume){.integer = true, .has_min = true, .min = 3, .has_max = true, .max = 3});
+  SAME(loom_mod(c, three, n(2)), n(1));
   assert_int_equal(loom_facts_difference(c, mul(n(2), x), x).sign, LOOM_POS);
 }
 
@@ -517,6 +521,36 @@ static void deep_nesting(void **unused) {
   assert_true(seconds_since(start) < 20);
 }
 
+/* Towers of max and min over eight arguments each that differ only at the bottom. */
+static loom_expr tower(int64_t seed) {
+  loom_expr level[8], next[8];
+  char name[16];
+  for (int i = 0; i < 8; i++) {
+    sprintf(name, "u%d", (int)(i * 5 + seed) % 8);
+    level[i] = loom_symbol(c, name, &(loom_assume){.integer = true});
+  }
+  for (int height = 0; height < 6; height++) {
+    for (int i = 0; i < 8; i++) {
+      for (int k = 0; k < 8; k++) next[k] = mul(level[k], add(level[(i + k) % 8], n(seed + k)));
+      level[i] = height % 2 ? loom_max(c, 8, next) : loom_sum(c, 8, next);
+    }
+  }
+  return loom_sum(c, 8, level);
+}
+
+static void comparisons_do_bounded_work(void **unused) {
+  (void)unused;
+  loom_expr a = tower(100), b = tower(200);
+  assert_int_not_equal(a, LOOM_NONE);
+  clock_t start = clock();
+  int order = loom_expr_order(c, a, b);
+  for (int i = 0; i < 100; i++) {
+    assert_int_equal(loom_expr_order(c, a, b) < 0, order < 0);
+    assert_int_equal(loom_expr_order(c, b, a) < 0, order > 0);
+  }
+  assert_true(seconds_since(start) < 2);
+}
+
 static void long_sums(void **unused) {
   (void)unused;
   enum { LONG = 20000, SHORT = 300 };
@@ -645,6 +679,7 @@ int main(void) {
       TEST(collections_stay_bounded),
       TEST(scratch_regions),
       TEST(deep_nesting),
+      TEST(comparisons_do_bounded_work),
       TEST(long_sums),
       TEST(a_division_of_64_terms),
       TEST(memory_ends_anywhere),
