@@ -689,7 +689,7 @@ typedef struct loom_total_costs {
 typedef struct loom_action_count {
   const char *action;
   loom_expr count;      /* actions; steps for a compute unit */
-  loom_expr throughput; /* of one unit; LOOM_NONE: without limit */
+  loom_expr throughput; /* n_parallel_instances included; LOOM_NONE: without limit */
 } loom_action_count;
 typedef struct loom_latency_query {
   const char *component, *einsum;

@@ -113,6 +113,7 @@ local rules = { sum_count_over_throughput = true, max_count_over_throughput = tr
 local valued_rules = { sum_count_over = positive, constant = amount }
 
 local function latency_rule(x, path)
+  if type(x) == "function" then return x end
   if type(x) == "string" then
     if not rules[x] then
       fail(("no latency rule %s%s"):format(x, errors.hint(x, errors.keys(rules))), path)

@@ -109,7 +109,7 @@ local function build_numbers(built, c, node)
   if type(rule) == "table" then
     local name, x = next(rule)
     must(built:latency_rule(c, name, x))
-  elseif rule ~= nil then
+  elseif type(rule) == "string" then
     must(built:latency_rule(c, rule))
   end
 end
@@ -432,7 +432,14 @@ end
 ---@return userdata? costs, string? message, string? kind
 function model.cost(result, w, a, m, options)
   local core_w, core_a, core_m = model.compile(w, a, m)
-  return core.cost(result, core_w, core_a, core_m, options)
+  options = options or {}
+  local latencies = {}
+  for _, node in ipairs(raw(a).components) do
+    if type(node.latency_rule) == "function" then latencies[node.name] = node.latency_rule end
+  end
+  for name, f in pairs(options.latencies or {}) do latencies[name] = f end
+  return core.cost(result, core_w, core_a, core_m,
+    { allow_exceeded_limits = options.allow_exceeded_limits, latencies = latencies })
 end
 
 return model

@@ -569,9 +569,12 @@ local function all_notes(self)
   return list
 end
 
+local function costs() return require "einloom.costs" end
+
 local function result_names(data)
   local names = errors.keys(result_fields)
   names[#names + 1] = "notes"
+  for _, name in ipairs(costs().names()) do names[#names + 1] = name end
   for i, einsum in ipairs(data.einsums) do
     names[#names + 1] = einsum.name
     if i == 1 and #data.einsums == 1 then
@@ -586,6 +589,8 @@ local function result_value(data, name)
   if field then return field(data) end
   if name == "notes" then return all_notes end
   if data.einsums[name] then return data.einsums[name] end
+  local cost = costs().method(name)
+  if cost then return function(self, ...) return cost(result_data[self], ...) end end
   local only = #data.einsums == 1 and data.einsums[1]
   if not only then return nil end
   local method = einsum_methods[name]
