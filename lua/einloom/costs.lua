@@ -3,7 +3,6 @@
 -- formulas, or as numbers at the result's point. A breakdown that does not exist is an error that
 -- names those that do.
 
-local core = require "einloom.core"
 local errors = require "einloom.errors"
 local model = require "einloom.model"
 local points = require "einloom.points"
