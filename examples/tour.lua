@@ -52,36 +52,56 @@ end
 
 local function number(e)
   local exact = e:tointeger()
-  return exact and ("%d"):format(exact) or ("%.6g"):format(e:tonumber())
+  return exact and exact < 1e15 and ("%d"):format(exact) or ("%.6g"):format(e:tonumber())
 end
 
--- Reads and writes of every memory and toll, over all einsums.
-local function traffic(result, arch)
-  local by_level = {}
-  for _, einsum in ipairs(result.einsums) do
-    for _, buffet in ipairs(einsum.buffets) do
-      local sums = by_level[buffet.level] or { reads = 0, writes = 0 }
-      by_level[buffet.level] = sums
-      sums.reads, sums.writes = sums.reads + buffet.reads, sums.writes + buffet.writes
-    end
-  end
+local labels = { { "compute", "operations" }, { "read", "reads" }, { "write", "writes" } }
+
+-- Of every component that is used: what it does, the energy that takes, and how full it gets.
+local function components(result, arch)
+  local actions = assert(result:actions { by = { "component", "action" } })
+  local energy = assert(result:energy { by = "component" })
+  local full = assert(result:usage { by = "memory" })
   for _, node in ipairs(arch.components) do
-    local sums = node.class ~= "Compute" and by_level[node.name]
-    if sums then
-      print(("  %-8s %14s reads %14s writes"):format(node.name, number(sums.reads),
-        number(sums.writes)))
+    local counts = actions[node.name]
+    if counts then
+      local done = {}
+      for _, label in ipairs(labels) do
+        local count = counts[label[1]]
+        if count then done[#done + 1] = ("%15s %s"):format(number(count), label[2]) end
+      end
+      local part = full[node.name] and full[node.name]:tonumber() or 0
+      local filled = part > 0 and (", %.1f %% full"):format(100 * part) or ""
+      print(("  %-10s %-44s energy %s%s"):format(node.name, table.concat(done, " "),
+        number(energy[node.name]), filled))
     end
   end
+end
+
+-- What each einsum waits for.
+local function bounds(result)
+  local by, names = assert(result:bound_by()), {}
+  for _, einsum in ipairs(result.einsums) do
+    local component = by[einsum.name]
+    if not names[component] then
+      names[#names + 1], names[component] = component, {}
+    end
+    table.insert(names[component], einsum.name)
+  end
+  local parts = {}
+  for i, component in ipairs(names) do
+    parts[i] = component .. " (" .. table.concat(names[component], ", ") .. ")"
+  end
+  return table.concat(parts, ", ")
 end
 
 local function report(name, arch, load_, map, point)
   local result = assert(loom.analyze(load_, arch, map))
   if point then result = result(point) end
-  local operations = 0
-  for _, einsum in ipairs(result.einsums) do operations = operations + einsum.compute.ops end
-  print(("%s: %d einsum%s, %s operations"):format(name, #result.einsums,
-    #result.einsums == 1 and "" or "s", number(operations)))
-  traffic(result, arch)
+  print(name)
+  components(result, arch)
+  print(("  energy %s, latency %s"):format(number(result:energy()), number(result:latency())))
+  print("  bound by " .. bounds(result))
 end
 
 local function wanted(name)

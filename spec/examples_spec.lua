@@ -7,6 +7,7 @@ local examples = {
   ["resnet50_conv3"] = { "run", "resnet50_conv3.lua" },
   ["matmul"] = { "eval", "matmul.lua", "--at", "M0=16" },
   ["fused"] = { "eval", "fused.lua", "--at", "M0=8" },
+  ["snowcat"] = { "run", "snowcat.lua" },
   ["tour"] = { "run", "tour.lua" },
 }
 

@@ -121,6 +121,25 @@ describe("an example workload", function()
       end)
     end
 
+    it("costs less the more a block of " .. model .. " is fused", function()
+      local unfused, fused = block(model, "prefill", "unfused"), block(model, "prefill", "fused")
+      local pipelined = block(model, "prefill", "pipelined")
+      assert.is_true(fused:energy():lt(unfused:energy()))
+      assert.is_true(pipelined:energy() == fused:energy())
+      assert.is_true(fused:latency():lt(unfused:latency()))
+      assert.is_true(pipelined:latency():lt(fused:latency()))
+      for _, by in ipairs { "einsum", "component", "tensor", "action" } do
+        local total = 0
+        for _, energy in pairs(fused:energy { by = by }) do total = total + energy end
+        assert.is_true(total == fused:energy(), by)
+      end
+      -- No block is done before its products at the published rate, nor its weights at that of HBM.
+      local least = number(fused:actions { by = "component" }.MAC) / (4 * 128 * 128 * 1.05)
+      assert.is_true(number(pipelined:latency()) >= least)
+      local decode = block(model, "decode", "fused")
+      assert.is_true(number(decode:latency()) >= weights * 2 / 614)
+    end)
+
     it("moves only weights, inputs and results of " .. model .. " when fused", function()
       local r = block(model, "prefill", "fused")
       local x = context * d
