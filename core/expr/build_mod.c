@@ -35,7 +35,13 @@ static bool keep_others(loom_ctx *ctx, loom_expr a, loom_expr m, loom_terms *res
 
 /* a without the terms that m divides. */
 static loom_expr drop_multiples(loom_ctx *ctx, loom_expr a, loom_expr m) {
-  if (loom_kind_of(ctx, a) != LOOM_ADD || loom_add_count(ctx, a) > MOST_TERMS) return a;
+  if (loom_kind_of(ctx, a) != LOOM_ADD) {
+    loom_expr whole = loom_build_div(ctx, a, m);
+    if (whole == LOOM_NONE || loom_facts_of(ctx, whole).integer != LOOM_YES)
+      return whole == LOOM_NONE ? whole : a;
+    return loom_from_num(ctx, LOOM_NUM_ZERO);
+  }
+  if (loom_add_count(ctx, a) > MOST_TERMS) return a;
   loom_terms rest;
   loom_terms_begin(ctx, &rest);
   loom_expr e = keep_others(ctx, a, m, &rest) ? loom_terms_build(&rest) : LOOM_NONE;
@@ -131,6 +137,8 @@ static bool cancel(loom_ctx *ctx, loom_expr *a, loom_expr *d) {
   return above != LOOM_NONE && below != LOOM_NONE;
 }
 
+enum { MOST_ROUNDS = 8 };
+
 static bool is_one(const loom_ctx *ctx, loom_expr e) {
   return loom_expr_is_num(ctx, e) && loom_num_is_one(loom_num_of(ctx, e));
 }
@@ -139,16 +147,27 @@ static bool is_unit(const loom_ctx *ctx, loom_expr e) {
   return is_one(ctx, e) || (loom_expr_is_num(ctx, e) && loom_num_is_minus_one(loom_num_of(ctx, e)));
 }
 
+/* Cancels, and drops terms that d * m divides, until nothing changes: what is dropped can make room
+** for more to cancel. */
+static bool simplify(loom_ctx *ctx, loom_expr *a, loom_expr *d, loom_expr m) {
+  bool whole = loom_facts_of(ctx, m).integer == LOOM_YES;
+  for (int round = 0; round < MOST_ROUNDS; round++) {
+    if (!cancel(ctx, a, d)) return false;
+    loom_expr size = whole ? loom_build_mul(ctx, *d, m) : LOOM_NONE;
+    loom_expr rest = whole && size != LOOM_NONE ? drop_multiples(ctx, *a, size) : *a;
+    if (rest == LOOM_NONE || (whole && size == LOOM_NONE)) return false;
+    if (rest == *a) break;
+    *a = rest;
+  }
+  return true;
+}
+
 loom_expr loom_build_mod_index(loom_ctx *ctx, loom_expr a, loom_expr d, loom_expr m) {
   if (a == LOOM_NONE || d == LOOM_NONE || m == LOOM_NONE) return LOOM_NONE;
   if (loom_divisor_is_zero(ctx, d) || loom_divisor_is_zero(ctx, m)) return LOOM_NONE;
   if (is_unit(ctx, m)) return loom_from_num(ctx, LOOM_NUM_ZERO);
   if (is_one(ctx, d)) return loom_build_mod(ctx, loom_build_floor(ctx, a), m);
-  if (loom_facts_of(ctx, m).integer == LOOM_YES) {
-    loom_expr size = loom_build_mul(ctx, d, m);
-    a = size == LOOM_NONE ? size : drop_multiples(ctx, a, size);
-  }
-  if (a == LOOM_NONE || !cancel(ctx, &a, &d)) return LOOM_NONE;
+  if (!simplify(ctx, &a, &d, m)) return LOOM_NONE;
   if (is_one(ctx, d) || (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, d)))
     return loom_build_mod(ctx, loom_build_floor_div(ctx, a, d), m);
   if (is_positive_integer(ctx, d) && loom_kind_of(ctx, a) == LOOM_FLOORDIV)
