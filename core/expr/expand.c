@@ -124,7 +124,14 @@ loom_expr loom_expand_within(loom_ctx *ctx, loom_expr e, int64_t budget) {
   return good ? result : LOOM_NONE;
 }
 
-/* At most 10^5 products of terms are made. */
+/* Until nothing changes: rebuilding what a product stands in can make products of sums again.  At
+** most 10^5 products of terms are made in a round. */
 loom_expr loom_expand(loom_ctx *ctx, loom_expr e) {
-  return loom_expand_within(ctx, e, 100000);
+  enum { BUDGET = 100000, MOST_ROUNDS = 16 };
+  for (int round = 0; round < MOST_ROUNDS && e != LOOM_NONE; round++) {
+    loom_expr next = loom_expand_within(ctx, e, BUDGET);
+    if (next == e) break;
+    e = next;
+  }
+  return e;
 }
