@@ -60,10 +60,14 @@ loom_status loom_program_eval(const loom_program *program, size_t n, const doubl
 
 /* ---- exact -------------------------------------------------------------------------------- */
 
+/* A register without a value (division by zero, or too large) holds LOOM_NUM_NONE, which matters
+** where it reaches an output: `error` is what went wrong first. */
 typedef struct exact {
   loom_ctx *ctx;
   const loom_program *program;
   loom_num *regs, *consts;
+  bool clean; /* no error before */
+  loom_error_record error;
 } exact;
 
 static loom_num exact_const(loom_ctx *ctx, const loom_tape_const *c) {
@@ -97,9 +101,10 @@ static loom_num exact_join(const exact *x, const loom_tape_instr *instr, const u
   loom_num value = x->regs[instr->add ? instr->dst : arg[0]];
   for (; k < instr->n; k++) {
     loom_num next = x->regs[arg[k]];
+    if (loom_num_is_none(next)) return next;
     if (instr->op == LOOM_TAPE_MUL) {
       value = loom_num_mul(x->ctx, value, next);
-    } else {
+    } else if (!loom_num_is_none(value)) {
       int order = loom_num_cmp(x->ctx, next, value);
       if (instr->op == LOOM_TAPE_MIN ? order < 0 : order > 0) value = next;
     }
@@ -124,9 +129,14 @@ static loom_num exact_one(loom_ctx *ctx, loom_tape_op op, const loom_num *v, loo
   case LOOM_TAPE_LT: return LOOM_NUM(loom_num_cmp(ctx, v[0], v[1]) < 0);
   case LOOM_TAPE_LE: return LOOM_NUM(loom_num_cmp(ctx, v[0], v[1]) <= 0);
   case LOOM_TAPE_EQ: return LOOM_NUM(loom_num_same(v[0], v[1]));
-  case LOOM_TAPE_SELECT: return loom_num_is_zero(v[0]) ? v[2] : v[1];
   default: return v[0];
   }
+}
+
+/* Only the side that counts must have a value. */
+static loom_num exact_select(const loom_num *v) {
+  if (loom_num_is_none(v[0])) return v[0];
+  return loom_num_is_zero(v[0]) ? v[2] : v[1];
 }
 
 static loom_num exact_instr(const exact *x, const loom_tape_instr *instr) {
@@ -143,6 +153,9 @@ static loom_num exact_instr(const exact *x, const loom_tape_instr *instr) {
   case LOOM_TAPE_MAX: return exact_join(x, instr, arg);
   default:
     for (size_t k = 0; k < instr->n && k < 3; k++) v[k] = x->regs[arg[k]];
+    if (instr->op == LOOM_TAPE_SELECT) return exact_select(v);
+    for (size_t k = 0; k < 3; k++)
+      if (loom_num_is_none(v[k])) return v[k];
     return exact_one(x->ctx, (loom_tape_op)instr->op, v, *c);
   }
 }
@@ -157,6 +170,13 @@ static loom_status exact_inputs(exact *x, const loom_expr *inputs) {
   return LOOM_OK;
 }
 
+/* Keeps the first error and goes on without it. */
+static void set_aside(exact *x) {
+  if (loom_error_status(x->ctx) == LOOM_OK) return;
+  if (x->error.status == LOOM_OK) x->error = loom_base_of(x->ctx)->error;
+  if (x->clean) loom_error_clear(x->ctx);
+}
+
 static loom_status exact_run(exact *x, const loom_expr *inputs, loom_expr *outputs) {
   const loom_program *p = x->program;
   loom_status status = exact_inputs(x, inputs);
@@ -167,22 +187,25 @@ static loom_status exact_run(exact *x, const loom_expr *inputs, loom_expr *outpu
   }
   for (size_t i = 0; i < p->n_loaded; i++) x->regs[p->n_inputs + i] = x->consts[i];
   for (size_t i = 0; i < p->n_instrs; i++) {
-    loom_num value = exact_instr(x, &p->instrs[i]);
-    if (loom_num_is_none(value) || loom_base_failed(x->ctx)) return loom_error_status(x->ctx);
-    x->regs[p->instrs[i].dst] = value;
+    x->regs[p->instrs[i].dst] = exact_instr(x, &p->instrs[i]);
+    if (loom_base_failed(x->ctx)) return loom_error_status(x->ctx);
+    set_aside(x);
   }
   for (size_t j = 0; j < p->n_outputs; j++) {
-    outputs[j] = loom_from_num(x->ctx, x->regs[loom_program_registers(p) - p->n_outputs + j]);
+    loom_num value = x->regs[loom_program_registers(p) - p->n_outputs + j];
+    if (loom_num_is_none(value))
+      return loom_error_set(x->ctx, x->error.status, "%s", x->error.message);
+    outputs[j] = loom_from_num(x->ctx, value);
     if (outputs[j] == LOOM_NONE) return loom_error_status(x->ctx);
   }
   return LOOM_OK;
 }
 
-/* LOOM_ERR_DOMAIN for a division by zero. */
+/* LOOM_ERR_DOMAIN for a division by zero that an output depends on. */
 loom_status loom_program_exact(const loom_program *program, loom_ctx *ctx, const loom_expr *inputs,
                                loom_expr *outputs) {
   size_t n = loom_program_registers(program) + program->n_consts + 1;
-  exact x = {.ctx = ctx, .program = program};
+  exact x = {.ctx = ctx, .program = program, .clean = loom_error_status(ctx) == LOOM_OK};
   x.regs = loom_realloc_array(ctx, NULL, 0, n, sizeof *x.regs);
   if (!x.regs) return LOOM_ERR_MEMORY;
   x.consts = x.regs + loom_program_registers(program);

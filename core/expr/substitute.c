@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Substitution and what is made of it: finite differences.
 ** Invariant: all symbols are replaced at once, in one walk in which each distinct sub-expression is
-** rebuilt at most once. */
+** rebuilt at most once.  What has no value (division by zero) matters only where it is not on the
+** side of a select that does not count. */
 #include "expr/ops.h"
 
 /* A number given for a symbol must be one the symbol can have: rewrites relied on it. */
@@ -71,15 +72,25 @@ static bool check(loom_ctx *ctx, size_t n, const loom_expr *symbols, const loom_
   return true;
 }
 
-/* f with its children replaced by their values in the walk. */
+/* The side that counts of a select with a decided condition, one of which has no value. */
+static loom_expr select_side(const loom_ctx *ctx, const loom_expr *children) {
+  if (children[0] == LOOM_NONE) return LOOM_NONE;
+  loom_facts condition = loom_facts_of(ctx, children[0]);
+  if (loom_facts_nonzero(condition)) return children[1];
+  return condition.sign == LOOM_ZERO ? children[2] : LOOM_NONE;
+}
+
+/* f with its children replaced by their values in the walk, of which those without are LOOM_NONE. */
 static loom_expr rewrite(loom_ctx *ctx, const loom_walk *walk, loom_expr f, loom_expr *children) {
   size_t n = loom_child_count(ctx, f);
-  bool changed = false;
+  bool changed = false, whole = true;
   for (size_t i = 0; i < n; i++) {
     loom_expr child = loom_child(ctx, f, i);
     children[i] = loom_walk_get(walk, child);
     changed |= children[i] != child;
+    whole &= children[i] != LOOM_NONE;
   }
+  if (!whole) return loom_kind_of(ctx, f) == LOOM_SELECT ? select_side(ctx, children) : LOOM_NONE;
   return changed ? loom_rebuild(ctx, f, children) : f;
 }
 
@@ -90,17 +101,23 @@ static loom_expr replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *
   if (!loom_walk_begin(ctx, &walk, false)) return LOOM_NONE;
   for (size_t i = 0; i < n; i++) loom_walk_set(&walk, symbols[i], values[i]);
   loom_walk_root(&walk, e);
-  loom_expr result = LOOM_NONE;
-  bool good = true;
+  loom_error_record error = loom_base_of(ctx)->error;
+  bool clean = error.status == LOOM_OK, good = true;
   for (loom_expr f; good && (f = loom_walk_next(&walk)) != LOOM_NONE;) {
     good = loom_vec_reserve(ctx, &children, loom_child_count(ctx, f));
-    if (good) good = (result = rewrite(ctx, &walk, f, children.at)) != LOOM_NONE;
-    if (good) loom_walk_set(&walk, f, result);
+    if (good) loom_walk_set(&walk, f, rewrite(ctx, &walk, f, children.at));
+    good = good && !loom_base_failed(ctx);
+    if (good && clean && loom_error_status(ctx) != LOOM_OK) {
+      if (error.status == LOOM_OK) error = loom_base_of(ctx)->error;
+      loom_error_clear(ctx);
+    }
   }
-  if (good) result = loom_walk_get(&walk, e);
-  if (!loom_walk_end(&walk)) good = false;
+  loom_expr result = good ? loom_walk_get(&walk, e) : LOOM_NONE;
+  if (!loom_walk_end(&walk)) result = LOOM_NONE;
   loom_vec_free(ctx, &children);
-  return good ? result : LOOM_NONE;
+  if (result == LOOM_NONE && error.status != LOOM_OK)
+    loom_error_set(ctx, error.status, "%s", error.message);
+  return result;
 }
 
 /* Linear in the distinct sub-expressions, plus the rebuilding of those that change.
