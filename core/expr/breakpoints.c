@@ -6,8 +6,11 @@
 #include "expr/ops.h"
 #include "expr/span.h"
 
-/* Node evaluations of one call. */
+/* Node evaluations of one call, and how many are done before the whole is estimated. */
 #define WORK_LIMIT ((int64_t)1 << 26)
+#define WORK_BEFORE_ESTIMATE ((int64_t)1 << 18)
+#define WORK_OF_ESTIMATE ((size_t)1 << 16)
+#define FEWEST_CHANGES 12
 /* Arguments of a min or max whose differences are followed. */
 #define MOST_PAIRED 6
 
@@ -368,13 +371,42 @@ static int64_t middle(range r) {
   return r.lo + (int64_t)(((uint64_t)r.hi - (uint64_t)r.lo) / 2);
 }
 
+/* The value at one point and whether the next one has another piece. */
+static bool probe(finder *f, int64_t at, int *changes) {
+  if (!evaluate_at(f, at, f->left.at) || !evaluate_at(f, at + 1, f->right.at)) return false;
+  *changes += !same_pieces(f);
+  return true;
+}
+
+/* Whether the pieces that scattered probes find in all of [lo, hi] would cost more than twice the
+** limit at the cost of those found so far: then there is no point in going on. */
+static bool is_hopeless(finder *f, int64_t lo, int64_t hi, ptrdiff_t found) {
+  uint64_t length = (uint64_t)hi - (uint64_t)lo, state = 1;
+  double spent = (double)(WORK_LIMIT - f->work);
+  size_t n = WORK_OF_ESTIMATE / f->steps.n;
+  int changes = 0;
+  for (size_t i = 0; i < n; i++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    uint64_t offset = (uint64_t)(((unsigned __int128)state * length) >> 64);
+    if (!probe(f, lo + (int64_t)offset, &changes)) return false;
+  }
+  if (changes < FEWEST_CHANGES || found == 0) return false;
+  double pieces = (double)length * changes / (double)n;
+  return pieces * (spent / (double)found) > 2.0 * (double)WORK_LIMIT;
+}
+
 static ptrdiff_t search(finder *f, int64_t lo, int64_t hi, int64_t *out, size_t capacity) {
   LOOM_VEC(range) ranges = {0};
   ptrdiff_t found = 0;
   bool clean = loom_error_status(f->ctx) == LOOM_OK;
   bool good = lo >= hi || loom_vec_push(f->ctx, &ranges, ((range){lo, hi}));
+  bool estimated = false;
   while (good && ranges.n) {
     range r = ranges.at[--ranges.n];
+    if (!estimated && WORK_LIMIT - f->work > WORK_BEFORE_ESTIMATE) {
+      estimated = true;
+      if (is_hopeless(f, lo, hi, found)) f->work = 0;
+    }
     good = f->work > 0 && evaluate_at(f, r.lo, f->left.at);
     if (good && (uint64_t)r.hi - (uint64_t)r.lo == 1) {
       good = evaluate_at(f, r.hi, f->right.at);
@@ -398,7 +430,7 @@ static ptrdiff_t search(finder *f, int64_t lo, int64_t hi, int64_t *out, size_t 
 /* Every v in (lo, hi] whose piece is not that of v - 1; a point at which something divides by zero
 ** is a piece of its own.  At a tie the first argument of min and max in canonical order counts.
 ** Work grows with the number of pieces and the logarithm of the range; -1 with LOOM_ERR_LIMIT
-** beyond 2^26 evaluations of a node, with LOOM_ERR_ARGUMENT when e has another symbol. */
+** beyond 2^26 evaluations of a node (early where that is foreseen), with LOOM_ERR_ARGUMENT when e has another symbol. */
 ptrdiff_t loom_breakpoints(loom_ctx *ctx, loom_expr e, loom_expr symbol, int64_t lo, int64_t hi,
                            int64_t *out, size_t capacity) {
   finder f = {.ctx = ctx, .symbol = symbol, .work = WORK_LIMIT};
