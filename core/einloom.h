@@ -222,7 +222,8 @@ LOOM_API loom_status loom_bounds(loom_ctx *ctx, loom_expr e, loom_expr *lo, loom
 /* e == remainder modulo modulus for an integer e; modulus 0: e is the constant remainder; 1:
  * nothing known. */
 LOOM_API void loom_residue(const loom_ctx *ctx, loom_expr e, int64_t *modulus, int64_t *remainder);
-/* Questions, decided under the assumptions. */
+/* Questions under the assumptions: LOOM_YES and LOOM_NO are proofs, LOOM_UNKNOWN says nothing.  They
+** decide at least what building a comparison, min or max decides, and often more. */
 LOOM_API loom_answer loom_known_lt(loom_ctx *ctx, loom_expr a, loom_expr b);
 LOOM_API loom_answer loom_known_le(loom_ctx *ctx, loom_expr a, loom_expr b);
 LOOM_API loom_answer loom_known_eq(loom_ctx *ctx, loom_expr a, loom_expr b);
@@ -230,7 +231,8 @@ LOOM_API loom_answer loom_known_divides(loom_ctx *ctx, loom_expr d, loom_expr a)
 
 /* ---- expressions: working with them ------------------------------------------------------- */
 
-/* Simultaneous substitution of n symbols. */
+/* Simultaneous substitution of n symbols.  A division by zero is an error unless it stands on the
+** side of a select that does not count; so it is in exact evaluation. */
 LOOM_API loom_expr loom_substitute(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
                                    const loom_expr *values);
 LOOM_API loom_expr loom_expand(loom_ctx *ctx,

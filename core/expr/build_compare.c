@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Comparisons, with value 1 or 0, and selection.
-** Invariant: a comparison that facts decide is a number; the others have no common term and no
+** Invariant: a comparison that loom_sign_of_sum decides is a number (loom_known_lt, le and eq decide
+** these and more); the others have no common term and no
 ** common positive number factor on both sides, and an equality has its positive leading term on
 ** the left. */
 #include "expr/content.h"

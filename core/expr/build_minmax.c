@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Minimum and maximum.
-** Invariant: arguments are flat, distinct, ascending, at most one is a number, and none is known to
-** be beaten by another: the facts of their difference decide, after common positive factors. */
+** Invariant: arguments are flat, distinct, ascending, at most one is a number, and (among up to WORK)
+** none is beaten by another as far as loom_sign_of_sum tells of their difference.  loom_known_le
+** looks harder, so it can order arguments that both stay. */
 #include "expr/content.h"
 #include "expr/facts.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparisons under the assumptions.
+/* Comparisons under the assumptions: what building a comparison decides, and more.
 ** Invariant: an answer is a proof: yes and no hold at every point at which both sides are defined,
 ** anything undecided within the work limit is unknown.  What is built on the way is dropped. */
 #include "expr/ops.h"
@@ -317,6 +317,12 @@ static loom_answer decide(loom_ctx *ctx, loom_expr d, bool strict) {
   return prove(&no, loom_neg(ctx, d), !strict) ? LOOM_NO : LOOM_UNKNOWN;
 }
 
+/* The answer that a comparison that has been built tells. */
+static loom_answer built(const loom_ctx *ctx, loom_expr comparison) {
+  if (comparison == LOOM_NONE || !loom_expr_is_num(ctx, comparison)) return LOOM_UNKNOWN;
+  return loom_num_is_zero(loom_num_of(ctx, comparison)) ? LOOM_NO : LOOM_YES;
+}
+
 static loom_answer known_less(loom_ctx *ctx, loom_expr a, loom_expr b, bool strict) {
   if (!loom_expr_check(ctx, a) || !loom_expr_check(ctx, b)) return LOOM_UNKNOWN;
   if (a == b) return strict ? LOOM_NO : LOOM_YES;
@@ -324,7 +330,9 @@ static loom_answer known_less(loom_ctx *ctx, loom_expr a, loom_expr b, bool stri
   if (strict ? loom_facts_negative(facts) : loom_facts_nonpositive(facts)) return LOOM_YES;
   if (strict ? loom_facts_nonnegative(facts) : loom_facts_positive(facts)) return LOOM_NO;
   question q = ask(ctx);
-  return answered(q, decide(ctx, loom_sub(ctx, a, b), strict));
+  loom_answer answer = built(ctx, strict ? loom_lt(ctx, a, b) : loom_le(ctx, a, b));
+  if (answer == LOOM_UNKNOWN) answer = decide(ctx, loom_sub(ctx, a, b), strict);
+  return answered(q, answer);
 }
 
 /* Bounded work: some dozens of rewritings of the difference, each within a small budget. */
@@ -353,8 +361,10 @@ loom_answer loom_known_eq(loom_ctx *ctx, loom_expr a, loom_expr b) {
   if (a == b) return LOOM_YES;
   if (loom_facts_nonzero(loom_facts_difference(ctx, a, b))) return LOOM_NO;
   question q = ask(ctx);
+  loom_answer answer = built(ctx, loom_eq(ctx, a, b));
   loom_expr d = loom_sub(ctx, a, b);
-  return answered(q, d == LOOM_NONE ? LOOM_UNKNOWN : decide_equal(ctx, d));
+  if (answer == LOOM_UNKNOWN && d != LOOM_NONE) answer = decide_equal(ctx, d);
+  return answered(q, answer);
 }
 
 /* ---- divisibility ------------------------------------------------------------------------- */

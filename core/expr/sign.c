@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The signs a sum can have, looked at harder than its interval alone tells: what all terms share and
-** what stands below them is taken out first.  Nothing is built for the question. */
+/* The signs a sum can have, looked at harder than its interval alone tells: what all terms share,
+** what stands below them and symbols known to divide something are taken out first, and rounded
+** terms are replaced by what bounds them.  Nothing is built for the question. */
 #include "expr/content.h"
 #include "expr/facts.h"
 
@@ -101,21 +102,167 @@ static uint8_t sign_of_rest(const loom_terms *sum, loom_num content, size_t n,
   return sign;
 }
 
-static uint8_t sign_by_quotient(const loom_terms *sum) {
+/* The sign of the sum as n powers times the rest. */
+static uint8_t sign_of_product(const loom_terms *sum, size_t n, const loom_power *powers) {
   loom_ctx *ctx = sum->ctx;
-  loom_power powers[LOOM_MOST_COMMON];
-  size_t n = loom_common_powers(sum, powers, true);
-  if (n == 0) return LOOM_ANY_SIGN;
   loom_num content = loom_content(ctx, sum->constant, sum->n, sum->at);
   if (loom_num_sign(ctx, content) < 0) content = loom_num_neg(ctx, content);
   if (loom_num_is_none(content)) return LOOM_ANY_SIGN;
   return loom_sign_mul(sign_of_powers(ctx, n, powers), sign_of_rest(sum, content, n, powers));
 }
 
-uint8_t loom_sign_of_sum(const loom_terms *sum) {
+static bool is_open(uint8_t sign) {
+  return (sign & LOOM_NEG) && (sign & LOOM_POS);
+}
+
+/* A symbol that divides something and is not 0. */
+static bool is_divisor(const loom_ctx *ctx, loom_power power) {
+  const loom_cell *cell = loom_cell_of(ctx, power.base);
+  return power.exponent > 0 && cell->kind == LOOM_SYM &&
+         cell->u.symbol->assume.divides != LOOM_NONE &&
+         loom_facts_nonzero(loom_facts_of(ctx, power.base));
+}
+
+/* The distinct divisors among the factors of the terms; MOST_TRIED + 1 when there are more. */
+enum { MOST_TRIED = 4 };
+static size_t list_divisors(const loom_terms *sum, loom_expr *out) {
+  size_t n = 0;
+  for (size_t i = 0; i < sum->n; i++) {
+    for (size_t k = 0, m = loom_mul_count(sum->ctx, sum->at[i].id); k < m; k++) {
+      loom_power power = loom_mul_power(sum->ctx, sum->at[i].id, k);
+      size_t j = 0;
+      while (j < n && out[j] != power.base) j++;
+      if (j < n || !is_divisor(sum->ctx, power)) continue;
+      if (n == MOST_TRIED) return MOST_TRIED + 1;
+      out[n++] = power.base;
+    }
+  }
+  return n;
+}
+
+/* t * (w / t - 1) tells more than w - t when t divides w: tries the divisors, if they are few. */
+static uint8_t sign_by_divisor(const loom_terms *sum, size_t n, loom_power *powers) {
+  loom_expr divisors[MOST_TRIED];
+  uint8_t sign = LOOM_ANY_SIGN;
+  size_t count = sum->n > 1 ? list_divisors(sum, divisors) : 0;
+  for (size_t i = 0; i < count && count <= MOST_TRIED; i++) {
+    powers[n] = (loom_power){divisors[i], 1};
+    sign &= sign_of_product(sum, n + 1, powers);
+  }
+  return sign;
+}
+
+static uint8_t sign_by_quotient(const loom_terms *sum) {
+  loom_power powers[LOOM_MOST_COMMON + 1];
+  size_t n = loom_common_powers(sum, powers, true);
+  uint8_t sign = n == 0 ? LOOM_ANY_SIGN : sign_of_product(sum, n, powers);
+  return is_open(sign) ? sign & sign_by_divisor(sum, n, powers) : sign;
+}
+
+static bool is_rounded(const loom_ctx *ctx, loom_expr e) {
+  loom_kind kind = loom_kind_of(ctx, e);
+  return kind == LOOM_FLOOR || kind == LOOM_CEIL ||
+         (kind == LOOM_FLOORDIV && loom_expr_is_num(ctx, loom_child(ctx, e, 1)));
+}
+
+/* Adds coef * a bound of the rounded e: of floor(v) v above and v - 1 below, n / d of integers at
+** least (n - d + 1) / d; of ceil(v) v below and v + 1 above. */
+static bool add_bound(loom_terms *bound, loom_num coef, loom_expr e, bool above) {
+  loom_ctx *ctx = bound->ctx;
+  loom_kind kind = loom_kind_of(ctx, e);
+  loom_num by = LOOM_NUM_ONE, away = LOOM_NUM_ONE;
+  if (kind == LOOM_FLOORDIV) {
+    by = loom_num_inv(ctx, loom_num_of(ctx, loom_child(ctx, e, 1)));
+    bool integers = loom_facts_of(ctx, loom_child(ctx, e, 0)).integer == LOOM_YES &&
+                    loom_num_is_one(loom_num_numerator(ctx, by));
+    if (integers) away = loom_num_sub(ctx, away, by);
+  }
+  if (!loom_terms_add(bound, loom_num_mul(ctx, coef, by), loom_child(ctx, e, 0))) return false;
+  if (above == (kind != LOOM_CEIL)) return true;
+  away = loom_num_mul(ctx, coef, above ? away : loom_num_neg(ctx, away));
+  bound->constant = loom_num_add(ctx, bound->constant, away);
+  return !loom_num_is_none(bound->constant);
+}
+
+/* Bounds the sum from above or below by one without its rounded terms. */
+static bool bound_rounded(const loom_terms *sum, bool above, loom_terms *bound) {
+  loom_ctx *ctx = sum->ctx;
+  bound->constant = sum->constant;
+  for (size_t i = 0; i < sum->n; i++) {
+    loom_term term = sum->at[i];
+    bool up = (loom_num_sign(ctx, term.coef) > 0) == above;
+    if (!(is_rounded(ctx, term.id) ? add_bound(bound, term.coef, term.id, up)
+                                   : loom_terms_add(bound, term.coef, term.id)))
+      return false;
+  }
+  return loom_terms_merge(bound);
+}
+
+static uint8_t sign_without_rounding(const loom_terms *sum) {
   uint8_t sign = loom_facts_sum(sum->ctx, sum->constant, sum->n, sum->at).sign;
-  bool undecided = (sign & LOOM_NEG) && (sign & LOOM_POS);
-  return undecided ? sign & sign_by_quotient(sum) : sign;
+  return is_open(sign) ? sign & sign_by_quotient(sum) : sign;
+}
+
+/* Whether base is a factor of a term of e. */
+static bool has_factor(const loom_ctx *ctx, loom_expr e, loom_expr base) {
+  bool sum = loom_kind_of(ctx, e) == LOOM_ADD;
+  for (size_t i = 0, n = sum ? loom_add_count(ctx, e) : 1; i < n; i++) {
+    loom_expr product = sum ? loom_add_term(ctx, e, i).id : e;
+    for (size_t k = 0, m = loom_mul_count(ctx, product); k < m; k++) {
+      loom_power power = loom_mul_power(ctx, product, k);
+      if (power.base == base && power.exponent > 0) return true;
+    }
+  }
+  return false;
+}
+
+/* Whether base is a factor of a term other than the one at a position, or rounded in it. */
+static bool occurs_beside(const loom_terms *sum, size_t at, loom_expr base) {
+  for (size_t i = 0; i < sum->n; i++) {
+    loom_expr e = sum->at[i].id;
+    if (i != at && is_rounded(sum->ctx, e)) e = loom_child(sum->ctx, e, 0);
+    if (i != at && has_factor(sum->ctx, e, base)) return true;
+  }
+  return false;
+}
+
+/* Whether a rounded term has something to cancel with: a factor of its argument occurs in another
+** term. */
+static bool is_related(const loom_terms *sum, size_t at) {
+  enum { MOST = 8 };
+  const loom_ctx *ctx = sum->ctx;
+  if (!is_rounded(ctx, sum->at[at].id)) return false;
+  loom_expr e = loom_child(ctx, sum->at[at].id, 0);
+  size_t n = loom_kind_of(ctx, e) == LOOM_ADD ? loom_add_count(ctx, e) : 1;
+  for (size_t i = 0; n <= MOST && i < n; i++) {
+    loom_expr product = loom_kind_of(ctx, e) == LOOM_ADD ? loom_add_term(ctx, e, i).id : e;
+    for (size_t k = 0, m = loom_mul_count(ctx, product); m <= MOST && k < m; k++) {
+      loom_power power = loom_mul_power(ctx, product, k);
+      if (power.exponent > 0 && occurs_beside(sum, at, power.base)) return true;
+    }
+  }
+  return false;
+}
+
+static uint8_t sign_by_rounding(const loom_terms *sum) {
+  enum { MOST_TERMS = 16 };
+  bool some = false;
+  uint8_t sign = LOOM_ANY_SIGN;
+  for (size_t i = 0; sum->n <= MOST_TERMS && i < sum->n && !some; i++) some = is_related(sum, i);
+  for (int above = 0; above < 2 && some; above++) {
+    loom_terms bound;
+    loom_terms_begin(sum->ctx, &bound);
+    uint8_t signs = LOOM_ANY_SIGN;
+    if (bound_rounded(sum, above, &bound)) signs = sign_without_rounding(&bound);
+    loom_terms_end(&bound);
+    if (!(signs & (above ? LOOM_POS : LOOM_NEG))) sign &= signs | (above ? LOOM_NEG : LOOM_POS);
+  }
+  return sign;
+}
+
+uint8_t loom_sign_of_sum(const loom_terms *sum) {
+  uint8_t sign = sign_without_rounding(sum);
+  return is_open(sign) ? sign & sign_by_rounding(sum) : sign;
 }
 
 loom_facts loom_facts_difference(loom_ctx *ctx, loom_expr a, loom_expr b) {
