@@ -527,7 +527,7 @@ local function known_symbols(data)
       for _, symbol in ipairs(value:symbols()) do found[symbol:name()] = symbol end
     end
   end
-  local written = require "einloom.case".symbols(data.workload, data.arch, data.mapping)
+  local written = require "einloom.case.symbols".of(data.workload, data.arch, data.mapping)
   for name, symbol in pairs(written) do found[name] = symbol end
   for _, name in ipairs(data.raw:einsums()) do
     for _, symbol in ipairs(data.raw:symbols(name)) do add(symbol) end

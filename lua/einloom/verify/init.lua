@@ -32,6 +32,7 @@ local adapters = {
 local function schema_of(raw, path)
   local schema = raw.schema
   if schema == nil and raw.format == "loopnest-expressions" then schema = "expr/1" end
+  if schema == nil and raw.workload ~= nil and raw.mapping ~= nil then schema = case.schema end
   if adapters[schema] then return schema end
   local known = errors.keys(adapters)
   errors.raise("bad_case", ("unknown schema %s; known: %s"):format(
