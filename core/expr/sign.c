@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The signs a sum can have, looked at harder than its interval alone tells: what all terms share,
 ** what stands below them and symbols known to divide something are taken out first, and rounded
-** terms are replaced by what bounds them.  Nothing is built for the question. */
+** terms and extremes are replaced by what bounds them.  Nothing is built for the question. */
 #include "expr/content.h"
 #include "expr/facts.h"
 
@@ -226,13 +226,11 @@ static bool occurs_beside(const loom_terms *sum, size_t at, loom_expr base) {
   return false;
 }
 
-/* Whether a rounded term has something to cancel with: a factor of its argument occurs in another
-** term. */
-static bool is_related(const loom_terms *sum, size_t at) {
+/* Whether a factor of e occurs in another term than the one at a position. */
+static bool is_related(const loom_terms *sum, size_t at, loom_expr e) {
   enum { MOST = 8 };
   const loom_ctx *ctx = sum->ctx;
-  if (!is_rounded(ctx, sum->at[at].id)) return false;
-  loom_expr e = loom_child(ctx, sum->at[at].id, 0);
+  if (loom_expr_is_num(ctx, e)) return false;
   size_t n = loom_kind_of(ctx, e) == LOOM_ADD ? loom_add_count(ctx, e) : 1;
   for (size_t i = 0; n <= MOST && i < n; i++) {
     loom_expr product = loom_kind_of(ctx, e) == LOOM_ADD ? loom_add_term(ctx, e, i).id : e;
@@ -244,12 +242,40 @@ static bool is_related(const loom_terms *sum, size_t at) {
   return false;
 }
 
+static bool has_related(const loom_terms *sum) {
+  for (size_t i = 0; i < sum->n; i++)
+    if (is_rounded(sum->ctx, sum->at[i].id) &&
+        is_related(sum, i, loom_child(sum->ctx, sum->at[i].id, 0)))
+      return true;
+  return false;
+}
+
+/* c * (floor(u) - floor(v)) + constant, or the same of ceil: rounding keeps the order. */
+static uint8_t sign_of_like(const loom_terms *sum) {
+  loom_ctx *ctx = sum->ctx;
+  if (sum->n != 2 || !is_rounded(ctx, sum->at[0].id) || !is_rounded(ctx, sum->at[1].id) ||
+      !loom_num_same(sum->at[0].coef, loom_num_neg(ctx, sum->at[1].coef)))
+    return LOOM_ANY_SIGN;
+  bool up = loom_kind_of(ctx, sum->at[0].id) == LOOM_CEIL;
+  if (up != (loom_kind_of(ctx, sum->at[1].id) == LOOM_CEIL)) return LOOM_ANY_SIGN;
+  loom_terms inside;
+  loom_terms_begin(ctx, &inside);
+  uint8_t sign = LOOM_ANY_SIGN;
+  if (add_bound(&inside, sum->at[0].coef, sum->at[0].id, !up) &&
+      add_bound(&inside, sum->at[1].coef, sum->at[1].id, !up) && loom_terms_merge(&inside))
+    sign = sign_without_rounding(&inside) | LOOM_ZERO;
+  loom_terms_end(&inside);
+  int constant = loom_num_sign(ctx, sum->constant);
+  if (constant == 0 || is_open(sign)) return sign;
+  uint8_t other = constant > 0 ? LOOM_POS : LOOM_NEG;
+  return (sign & ~(other | LOOM_ZERO)) == 0 ? other : LOOM_ANY_SIGN;
+}
+
 static uint8_t sign_by_rounding(const loom_terms *sum) {
   enum { MOST_TERMS = 16 };
-  bool some = false;
-  uint8_t sign = LOOM_ANY_SIGN;
-  for (size_t i = 0; sum->n <= MOST_TERMS && i < sum->n && !some; i++) some = is_related(sum, i);
-  for (int above = 0; above < 2 && some; above++) {
+  if (sum->n > MOST_TERMS || !has_related(sum)) return LOOM_ANY_SIGN;
+  uint8_t sign = sign_of_like(sum);
+  for (int above = 0; above < 2 && is_open(sign); above++) {
     loom_terms bound;
     loom_terms_begin(sum->ctx, &bound);
     uint8_t signs = LOOM_ANY_SIGN;
@@ -260,9 +286,64 @@ static uint8_t sign_by_rounding(const loom_terms *sum) {
   return sign;
 }
 
+/* The place of the only min or max among the terms, or their count. */
+static size_t find_extreme(const loom_terms *sum) {
+  size_t found = sum->n;
+  for (size_t i = 0; i < sum->n; i++) {
+    loom_kind kind = loom_kind_of(sum->ctx, sum->at[i].id);
+    if (kind != LOOM_MIN && kind != LOOM_MAX) continue;
+    if (found < sum->n) return sum->n;
+    found = i;
+  }
+  return found;
+}
+
+/* The sign of the sum with the term at a position replaced by its multiple of e. */
+static uint8_t sign_with(const loom_terms *sum, size_t at, loom_expr e) {
+  loom_terms bound;
+  loom_terms_begin(sum->ctx, &bound);
+  bound.constant = sum->constant;
+  bool good = true;
+  for (size_t i = 0; good && i < sum->n; i++)
+    good = loom_terms_add(&bound, sum->at[i].coef, i == at ? e : sum->at[i].id);
+  uint8_t sign = LOOM_ANY_SIGN;
+  if (good && loom_terms_merge(&bound)) sign = sign_without_rounding(&bound);
+  loom_terms_end(&bound);
+  return sign;
+}
+
+/* Whether e and the sum have multiples of one term. */
+static bool shares_term(const loom_terms *sum, loom_expr e) {
+  bool many = loom_kind_of(sum->ctx, e) == LOOM_ADD;
+  for (size_t i = 0, n = many ? loom_add_count(sum->ctx, e) : 1; i < n; i++) {
+    loom_expr id = many ? loom_add_term(sum->ctx, e, i).id : e;
+    for (size_t k = 0; k < sum->n; k++)
+      if (sum->at[k].id == id) return true;
+  }
+  return false;
+}
+
+/* A max is at least, a min at most, each of its arguments; those are tried that can cancel. */
+static uint8_t sign_by_extreme(const loom_terms *sum) {
+  enum { MOST_TERMS = 8, MOST_ARGS = 4 };
+  const loom_ctx *ctx = sum->ctx;
+  size_t at = sum->n <= MOST_TERMS ? find_extreme(sum) : sum->n;
+  if (at == sum->n || loom_child_count(ctx, sum->at[at].id) > MOST_ARGS) return LOOM_ANY_SIGN;
+  loom_expr e = sum->at[at].id;
+  bool above = (loom_num_sign(ctx, sum->at[at].coef) > 0) == (loom_kind_of(ctx, e) == LOOM_MIN);
+  uint8_t sign = LOOM_ANY_SIGN;
+  for (size_t i = 0, n = loom_child_count(ctx, e); i < n; i++) {
+    if (!shares_term(sum, loom_child(ctx, e, i))) continue;
+    uint8_t signs = sign_with(sum, at, loom_child(ctx, e, i));
+    if (!(signs & (above ? LOOM_POS : LOOM_NEG))) sign &= signs | (above ? LOOM_NEG : LOOM_POS);
+  }
+  return sign;
+}
+
 uint8_t loom_sign_of_sum(const loom_terms *sum) {
   uint8_t sign = sign_without_rounding(sum);
-  return is_open(sign) ? sign & sign_by_rounding(sum) : sign;
+  if (is_open(sign)) sign &= sign_by_rounding(sum);
+  return is_open(sign) ? sign & sign_by_extreme(sum) : sign;
 }
 
 loom_facts loom_facts_difference(loom_ctx *ctx, loom_expr a, loom_expr b) {

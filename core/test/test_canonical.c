@@ -157,6 +157,12 @@ static void built_forms(void **state) {
       {"max(x^2, x // 5)", "x^2"},
       {"x // 3 <= x", "1"},
       {"x < x // 3", "0"},
+      {"x // 7 <= x // 3", "1"},
+      {"max(x // 3, x // 7, 0)", "x // 3"},
+      {"x <= max(x, y)", "1"},
+      {"max(y, x) + 1 <= y", "0"},
+      {"max(x, min(y, x - 1))", "x"},
+      {"min(2*x, 3*max(x, y))", "2*x"},
   };
   assert_pairs(s, ctx, pairs, sizeof pairs / sizeof *pairs);
   loom_assume five = {.integer = true, .has_min = true, .min = 5, .has_max = true, .max = 5};
