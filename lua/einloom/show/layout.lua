@@ -79,6 +79,9 @@ function layout.row(out, margin, left, right, column, second)
     return
   end
   local before = bars(margin):gsub("%s+$", "")
+  if #before + 1 + #right > layout.width then
+    return put_left(out, bars(margin):sub(1, column), right, column, layout.width - column)
+  end
   local at = math.max(#before + 1, math.min(second, layout.width - #right))
   out[#out + 1] = before .. (" "):rep(at - #before) .. right
 end
