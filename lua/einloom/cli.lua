@@ -168,14 +168,29 @@ local function points_of(subject, args)
   return list, places
 end
 
+-- Prints the nest and the costs at one point; false where a limit is exceeded.
+local function print_result(subject, r, place)
+  say(tostring(r))
+  local costs, message, kind = r:costs_text()
+  if costs then
+    say("\n", costs)
+  else
+    local before = (subject.name or "") .. (place and place .. ": " or "")
+    complain(("%s%s (%s)"):format(before, message, kind))
+  end
+  return costs ~= nil
+end
+
 local function print_text(subject, r, args, titled)
   if titled then say("-- ", subject.id) end
   local list, places = points_of(subject, args)
-  if #list == 0 then return say(tostring(r)) end
+  if #list == 0 then return print_result(subject, r) end
+  local done = true
   for i = 1, #args.at > 0 and #list or 1 do
     if i > 1 then say "" end
-    say(tostring(at(r, list[i], places[i])))
+    done = print_result(subject, at(r, list[i], places[i]), places[i]) and done
   end
+  return done
 end
 
 local function json_of(subject, r, args)
@@ -217,14 +232,16 @@ local function message_of(problem)
   return tostring(problem)
 end
 
--- Evaluates one subject; raises where it has no result.
+-- Evaluates one subject; false where it exceeds a limit, raises where it has no result.
 local function eval_one(entry, args, filled, titled)
   local subject = entry.open()
+  subject.name = entry.name
   local r = subject.result or analyze(subject)
   if not args.json then return print_text(subject, r, args, titled) end
   local message, kind
   filled[#filled + 1], message, kind = json_of(subject, r, args)
   if message then fail(kind, message) end
+  return true
 end
 
 local function eval(args)
@@ -237,6 +254,7 @@ local function eval(args)
     if i > 1 and not args.json then say "" end
     local before = #filled
     local ok, problem = pcall(eval_one, entry, args, filled, titled)
+    if ok and not problem then status = FAILED end
     if not ok then
       if type(problem) ~= "table" or problem.kind == "usage" then error(problem, 0) end
       if entry.raw then problem.caller = nil end
@@ -286,7 +304,7 @@ end
 -- ---- the command line -------------------------------------------------------------------------
 
 local function add_commands(parser)
-  local e = parser:command("eval", "Analyse a mapping and print the annotated loop nest.")
+  local e = parser:command("eval", "Analyse a mapping; print the loop nest and the costs.")
   e:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of cases.")
   e:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
   e:option("--case", "The one case of the file with this id.")

@@ -247,6 +247,17 @@ function methods.constraints(data)
   return list
 end
 
+--- All of it as text, as `einloom eval` prints it; nil where a limit is exceeded, at the point too.
+---@return string? text, string? message, string? kind
+function methods.costs_text(data)
+  local limits, message, kind = methods.constraints(data)
+  if not limits then return nil, message, kind end
+  local show = require "einloom.show.costs"
+  message, kind = show.exceeded(limits)
+  if message then return nil, message, kind end
+  return show.text(costs_of(data), data.arch, data.point, methods.bound_by(data))
+end
+
 --- A method of results by its name, or nil.
 ---@param name any
 ---@return function?
