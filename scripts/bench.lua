@@ -93,9 +93,36 @@ local function bench_reuse(templates)
   end
 end
 
+-- Every breakdown of the costs of a result.
+local function all_costs(r)
+  for _, by in ipairs { "component", "tensor", "action" } do assert(r:energy { by = by }) end
+  for _, by in ipairs { "einsum", "component" } do assert(r:latency { by = by }) end
+  for _, by in ipairs { "memory", "tensor", "step", "dimension" } do assert(r:usage { by = by }) end
+  assert(r:energy() and r:latency() and r:bound_by() and r:constraints() and r:actions())
+end
+
+local function bench_costs()
+  calibrate()
+  local loom = require "einloom"
+  local function load(path) return dofile("examples/" .. path .. ".lua") end
+  local machine, mappings = load "arch/tpu_v4i", load "mapping/tpu_block"
+  for _, name in ipairs { "gpt3", "llama3" } do
+    local workload = load("workload/" .. name) "prefill"
+    for _, way in ipairs { "unfused", "fused", "pipelined" } do
+      local mapping = mappings(name, "prefill", way)
+      local function analyze() return assert(loom.analyze(workload, machine, mapping)) end
+      local what = ("%s, %s, %d einsums: "):format(name, way, #analyze().einsums)
+      report(what .. "counts", time(20, analyze) * 1e6, "us")
+      report(what .. "and costs", time(20, function() all_costs(analyze()) end) * 1e6, "us")
+    end
+  end
+end
+
 local command, file = ...
 if command == "expr" then
   bench_expr()
+elseif command == "costs" then
+  bench_costs()
 else
   bench_reuse(file)
 end
