@@ -11,6 +11,26 @@ local text = files.read(files.root "doc/output.md")
 describe("the README", function()
   local count = documents.check("README.md", it)
   it("has an example", function() assert.is_true(count >= 1) end)
+
+  it("shows what eval prints of it", function()
+    local script, shown
+    for _, block in ipairs(documents.blocks "README.md") do
+      if block.language == "lua" then script = script or block.text end
+      if script and block.language == "" then shown = shown or block.text end
+    end
+    local status, out = files.scratch(script, function(path)
+      return files.command("eval", path, "--at", "M0=16")
+    end, ".lua")
+    assert.are.equal(0, status)
+    local lines = 0
+    for line in shown:gmatch "[^\n]+" do
+      if not line:find "^ *%.%.%.$" then
+        assert.truthy(out:find("\n" .. line .. "\n", 1, true), line)
+        lines = lines + 1
+      end
+    end
+    assert.is_true(lines >= 5)
+  end)
 end)
 
 describe("the tutorial", function()
