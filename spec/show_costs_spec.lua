@@ -159,6 +159,12 @@ describe("the costs as text", function()
     assert.truthy(joined(r:costs_text(), "^  by einsum"):find
       "bound by Buf or MAC: symbols decide$")
     assert.truthy(r:costs_text():find "latency +max%(16, 256/R%)\n")
+    r = assert(loom.analyze(example "workload/resnet50" "conv3", example "arch/eyeriss_like",
+      example "mapping/row_stationary"))
+    assert.truthy(joined(r:costs_text(), "^  by einsum"):find
+      "bound by GLB or InputSpad or PsumSpad: symbols decide$")
+    assert.truthy(joined(r { M1 = 64, C1 = 16 }:costs_text(), "^  by einsum"):find
+      "= 2269184, bound by GLB %(memory%)$")
   end)
 
   it("leave out what nothing was given for", function()

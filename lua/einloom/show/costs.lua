@@ -124,10 +124,22 @@ local function bound_text(view, e)
   return ("bound by %s (%s)"):format(bound, view.compute[bound] and "compute" or "memory")
 end
 
+-- Whether another component is known to take longer, or as long and comes first.
+local function is_outdone(list, i)
+  for j, other in ipairs(list) do
+    if j ~= i and list[i].latency:le(other.latency) and
+      (j < i or not other.latency:le(list[i].latency)) then return true end
+  end
+  return false
+end
+
 local function undecided_text(e)
-  local names = {}
+  local list, names = {}, {}
   for _, k in ipairs(e.components) do
-    if k.latency and not is_zero(k.latency) then names[#names + 1] = k.component end
+    if k.latency then list[#list + 1] = k end
+  end
+  for i, k in ipairs(list) do
+    if not is_outdone(list, i) then names[#names + 1] = k.component end
   end
   return ("bound by %s: symbols decide"):format(table.concat(names, " or "))
 end
