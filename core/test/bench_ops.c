@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "einloom.h"
+#include "golden_symbols.h"
 
 #define MOST 512
 #define MOST_SYMBOLS 16
@@ -40,23 +41,6 @@ static void die(const char *what) {
   exit(1);
 }
 
-static void load_symbols(bench *b, entry *x, const json_t *item) {
-  const json_t *names = json_object_get(item, "symbols"), *domain = json_object_get(item, "domain");
-  x->n = json_array_size(names);
-  if (x->n > MOST_SYMBOLS) die("too many symbols");
-  for (size_t i = 0; i < x->n; i++) {
-    const char *name = json_string_value(json_array_get(names, i));
-    const json_t *range = json_object_get(domain, name);
-    loom_assume assume = {.integer = true, .has_min = true, .min = 1};
-    if (range) {
-      assume.min = json_integer_value(json_array_get(range, 0));
-      assume.max = json_integer_value(json_array_get(range, 1));
-      assume.has_max = true;
-    }
-    x->symbols[i] = loom_symbol(b->ctx, name, &assume);
-  }
-}
-
 static void parse_all(bench *b) {
   for (size_t i = 0; i < b->n; i++) {
     entry *x = &b->at[i];
@@ -78,7 +62,8 @@ static void load(bench *b, const json_t *file) {
     x->stage = json_string_value(json_object_get(item, "stage"));
     x->source = json_string_value(json_object_get(item, "source"));
     x->ops = json_integer_value(json_object_get(item, "ops"));
-    load_symbols(b, x, item);
+    x->n = golden_symbols(b->ctx, item, x->symbols, MOST_SYMBOLS);
+    if (x->n > MOST_SYMBOLS) die("too many symbols");
   }
   parse_all(b);
 }

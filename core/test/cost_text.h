@@ -25,6 +25,23 @@ static inline loom_costs *case_costs(text_case *c, const loom_cost_options *opti
   return c->r ? loom_cost(c->r, c->w, c->a, c->m, options) : NULL;
 }
 
+/* The costs of a case with ever more memory: an error each time until there is enough. */
+static inline void costs_with_little_memory(text_case (*make)(void)) {
+  bool done = false;
+  for (size_t extra = 0; !done; extra += 512) {
+    text_case c = make();
+    c.r = loom_analyze(c.w, c.a, c.m, NULL);
+    assert_non_null(c.r);
+    loom_base_of(c.ctx)->bytes_limit = loom_ctx_bytes(c.ctx) + extra;
+    loom_costs *costs = loom_cost(c.r, c.w, c.a, c.m, NULL);
+    done = costs != NULL;
+    if (!done) assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_MEMORY);
+    assert_true(extra < 1 << 24);
+    loom_costs_free(costs);
+    case_end(&c);
+  }
+}
+
 static inline const loom_component_cost *cost_component(const loom_costs *costs, size_t einsum,
                                                         const char *component) {
   const loom_einsum_costs *e = loom_costs_einsum(costs, einsum);

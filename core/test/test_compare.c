@@ -7,23 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "random_expr.h"
-
-static loom_ctx *ctx;
-static loom_expr symbols[N_SYMBOLS];
-
-static int setup(void **state) {
-  (void)state;
-  ctx = loom_ctx_new();
-  if (!ctx) return -1;
-  make_symbols(ctx, symbols);
-  return 0;
-}
-static int teardown(void **state) {
-  (void)state;
-  loom_ctx_free(ctx);
-  return 0;
-}
+#include "expr_fixture.h"
 
 /* ---- against enumeration ------------------------------------------------------------------ */
 

@@ -438,21 +438,13 @@ static void costs_outlive_what_they_come_from(void **state) {
 }
 
 /* Every allocation fails in turn: an error each time, nothing lost. */
+static text_case one_case(void) {
+  return fused(1000);
+}
+
 static void memory_may_run_out_anywhere(void **state) {
   (void)state;
-  bool done = false;
-  for (size_t extra = 0; !done; extra += 512) {
-    text_case c = fused(1000);
-    c.r = loom_analyze(c.w, c.a, c.m, NULL);
-    assert_non_null(c.r);
-    loom_base_of(c.ctx)->bytes_limit = loom_ctx_bytes(c.ctx) + extra;
-    loom_costs *costs = loom_cost(c.r, c.w, c.a, c.m, NULL);
-    done = costs != NULL;
-    if (!done) assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_MEMORY);
-    assert_true(extra < 1 << 24);
-    loom_costs_free(costs);
-    case_end(&c);
-  }
+  costs_with_little_memory(one_case);
 }
 
 int main(void) {

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "einloom.h"
+#include "golden_symbols.h"
 
 #define MOST_SYMBOLS 16
 
@@ -29,22 +30,8 @@ static const char *text_of(const json_t *item, const char *key) {
 }
 
 static void make_symbols(sample *s) {
-  const json_t *names = json_object_get(s->item, "symbols"),
-               *domain = json_object_get(s->item, "domain");
-  s->n = json_array_size(names);
+  s->n = golden_symbols(s->ctx, s->item, s->symbols, MOST_SYMBOLS);
   assert_true(s->n <= MOST_SYMBOLS);
-  for (size_t i = 0; i < s->n; i++) {
-    const char *name = json_string_value(json_array_get(names, i));
-    const json_t *range = json_object_get(domain, name);
-    loom_assume assume = {.integer = true, .has_min = true, .min = 1};
-    if (range) {
-      assume.min = json_integer_value(json_array_get(range, 0));
-      assume.max = json_integer_value(json_array_get(range, 1));
-      assume.has_max = true;
-    }
-    s->symbols[i] = loom_symbol(s->ctx, name, &assume);
-    assert_int_not_equal(s->symbols[i], LOOM_NONE);
-  }
 }
 
 static void assert_close(const sample *s, double got, double want) {

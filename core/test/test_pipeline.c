@@ -299,22 +299,14 @@ static void another_mapping_is_refused(void **state) {
   }
 }
 
+static text_case one_case(void) {
+  static const int64_t step[3] = {1, 2, 3};
+  return chain(HEAD "m:M0^M1 Buf[T1,T2] {> " STAGES " }", step);
+}
+
 static void memory_may_run_out_anywhere(void **state) {
   (void)state;
-  const int64_t step[3] = {1, 2, 3};
-  bool done = false;
-  for (size_t extra = 0; !done; extra += 512) {
-    text_case c = chain(HEAD "m:M0^M1 Buf[T1,T2] {> " STAGES " }", step);
-    c.r = loom_analyze(c.w, c.a, c.m, NULL);
-    assert_non_null(c.r);
-    loom_base_of(c.ctx)->bytes_limit = loom_ctx_bytes(c.ctx) + extra;
-    loom_costs *costs = loom_cost(c.r, c.w, c.a, c.m, NULL);
-    done = costs != NULL;
-    if (!done) assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_MEMORY);
-    assert_true(extra < 1 << 24);
-    loom_costs_free(costs);
-    case_end(&c);
-  }
+  costs_with_little_memory(one_case);
 }
 
 int main(void) {
