@@ -162,6 +162,13 @@ sequential
     assert.equal("bad_argument", front.raised(mapping.storage, "A").kind)
     assert.equal("bad_mapping", front.raised(mapping.spatial, { "m", on = "PE" }).kind)
     assert.equal("bad_argument", front.raised(mapping.new, "MAC", { nam = "x" }).kind)
+    for _, options in ipairs { 3, "name", false } do
+      local e = front.raised(mapping.new, "MAC", options)
+      assert.equal("bad_argument", e.kind)
+      assert.equal("options of mapping: table expected, got " .. type(options), e.message)
+    end
+    front.mentions(tostring(front.raised(mapping.new, ("MAC"):gsub("A", "A"))), { "got number" })
+    front.mentions(tostring(front.raised(mapping.new, "MAC", { name = 3 })), { "name", "number" })
   end)
 
   it("refuses nodes after a compute or sequential node", function()

@@ -392,6 +392,12 @@ describe("an einsum as text", function()
     assert.equal(w.einsums[1].text, printed(w.einsums[1].text, { sizes = { m = 1, k = 1, n = 1 } }))
   end)
 
+  it("takes one table", function()
+    local e = front.raised(workload.new, matmul(), { bits = 8 })
+    assert.equal("bad_argument", e.kind)
+    front.mentions(e.message, { "loom.workload takes one table", "argument 2", "table" })
+  end)
+
   it("of a copy that computes is refused", function()
     refused({ sizes = { m = 4 }, bits = 8, { "Z[m] = A[m] * 2", is_copy = true } }, "bad_workload",
       { "copy Out[...] = In[...]" })

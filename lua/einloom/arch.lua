@@ -525,7 +525,8 @@ end
 --- Makes an architecture from components, outermost first.
 ---@param def table
 ---@return einloom.Arch
-function arch.new(def)
+function arch.new(def, ...)
+  errors.only_argument("loom.arch", ...)
   if type(def) ~= "table" or getmetatable(def) == Component then
     errors.raise("bad_argument", "loom.arch needs a list of components")
   end

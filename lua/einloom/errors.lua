@@ -291,6 +291,19 @@ function errors.check_keys(kind, t, known, path, positional)
   check_positions(kind, t, path, positional or 0)
 end
 
+--- Raises if anything was given beside the one argument that a function takes.
+---@param function_name string
+---@param ... any what came after it
+function errors.only_argument(function_name, ...)
+  for i = 1, select("#", ...) do
+    local x = select(i, ...)
+    if x ~= nil then
+      errors.raise("bad_argument", ("%s takes one table: argument %d is a %s too many"):format(
+        function_name, i + 1, type(x)))
+    end
+  end
+end
+
 --- The list `t`; raises unless it is a table with the keys 1, 2, ... only.
 ---@param kind string
 ---@param t any

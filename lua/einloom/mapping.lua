@@ -430,9 +430,17 @@ end
 --- symbols with assumptions by name
 ---@return einloom.Mapping
 function mapping.new(x, options)
-  options = options or {}
+  if options == nil then options = {} end
+  if type(options) ~= "table" then
+    errors.raise("bad_argument",
+      ("options of mapping: table expected, got %s"):format(type(options)))
+  end
   errors.check_keys("bad_argument", options, { name = true, symbols = true },
     "loom.mapping options")
+  if options.name ~= nil and type(options.name) ~= "string" then
+    errors.raise("bad_argument", ("name: text expected, got %s"):format(type(options.name)),
+      { path = "loom.mapping options" })
+  end
   local given = check_symbols(options.symbols or {})
   if getmetatable(x) == Mapping then return x end
   local list, path = x, "mapping.nodes"

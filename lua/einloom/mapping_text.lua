@@ -211,6 +211,7 @@ local function indentation(source, position)
 end
 
 local splits = { sequential = true, pipeline = true, parallel = true }
+local split_words = { "sequential", "pipeline", "parallel" }
 
 local function open_split(state, lex, kind, position, column)
   local node = place(lex, { node = kind, branches = {} }, position)
@@ -229,8 +230,18 @@ local function close_block(state, lex)
   end
 end
 
+-- Raises if the statement before a branch is a word nearly that of a split.
+local function check_split_word(lex, last)
+  local at = last and last.node == "compute" and not last.einsum and positions[last]
+  local near = at and errors.nearest(last.component, split_words) or {}
+  if #near == 0 then return end
+  lex:fail(("'%s' is no statement that has branches; nearest: %s"):format(last.component,
+    table.concat(near, ", ")), at[2])
+end
+
 local function open_branch(state, lex, position, column)
-  local block = state[#state]
+  local block, list = state[#state], state[#state].list or {}
+  local last = list[#list]
   while block do
     if block.split and (block.branch_column or column) == column
       and column >= block.column then
@@ -240,6 +251,7 @@ local function open_branch(state, lex, position, column)
     block = state[#state]
   end
   if not block then
+    check_split_word(lex, last)
     lex:fail("branch does not line up with the branches of a sequential, pipeline or parallel",
       position)
   end

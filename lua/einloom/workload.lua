@@ -346,7 +346,8 @@ end
 --- Makes a workload from a definition: DESIGN's spelling or the normal form (doc/manual.md).
 ---@param def table
 ---@return einloom.Workload
-function workload.new(def)
+function workload.new(def, ...)
+  errors.only_argument("loom.workload", ...)
   if type(def) ~= "table" then errors.raise("bad_argument", "loom.workload needs a table") end
   errors.check_keys(KIND, def, definition.keys, "workload", math.huge)
   local list = definition.read_einsums(def)
