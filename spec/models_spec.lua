@@ -108,7 +108,7 @@ describe("the library of costs", function()
     local w = loom.symbol "w"
     assert.is_true(models.dram { "DDR4", width = w }() == loom.number "1300/64" * w)
     assert.is_true(models.sram { size = 8 * kB, width = w }() == loom.number "10/64" * w)
-    refused({ "size is not a number", "w" }, models.sram { size = w })
+    refused({ "size: a number expected", "w" }, models.sram, { size = w })
   end)
 
   it("says where in an architecture a table ends", function()
@@ -156,5 +156,64 @@ describe("the library of costs", function()
     local own = models.from {}
     own.tables.multiplier.int.points[8] = 5
     assert.equal(0.2, models.multiplier { bits = 8 }())
+  end)
+
+  it("names the argument that is no positive number", function()
+    refused({ "voltage must be positive", "-1" }, models.adder, { bits = 8, voltage = -1 })
+    refused({ "voltage must be positive" }, models.sram, { voltage = 0 })
+    refused({ "efficiency must be positive", "0" }, models.sram_area, { node = 45, efficiency = 0 })
+    refused({ "efficiency must be at most 1", "1.5" }, models.sram_area,
+      { node = 45, efficiency = 1.5 })
+    refused({ "efficiency: a number expected" }, models.sram_area,
+      { node = 45, efficiency = "half" })
+    refused({ "size must be positive" }, models.sram, { size = -8 })
+    refused({ "width must be positive" }, models.sram, { width = 0 })
+    refused({ "sum must be positive" }, models.mac, { bits = 8, sum = 0 })
+    refused({ "sum 64 is outside" }, models.mac, { bits = 8, sum = 64 })
+    refused({ "bits is missing" }, models.mac, {})
+    refused({ "extrapolate", "true or false", '"no"' }, models.adder,
+      { bits = 8, extrapolate = "no" })
+    refused({ 'to: a number expected, got "7nm"' }, models.energy_ratio, 45, "7nm")
+    refused({ "from: a number expected" }, models.energy_ratio, "7nm", "7nm")
+    refused({ "to is missing" }, models.area_ratio, 45)
+    refused({ "voltages.to must be positive", "0" }, models.energy_ratio, 45, 7, { to = 0 })
+    refused({ "unknown key 'form'", "from" }, models.energy_ratio, 45, 7, { form = 1 })
+    refused({ "voltages: a table" }, models.energy_ratio, 45, 7, 0.7)
+  end)
+
+  it("refuses tables of one's own that no cost can come from", function()
+    local function own(words, t) refused(words, models.from, t) end
+    own({ "sram.points has no points" }, { sram = { points = {} } })
+    own({ "sram.points[8] must be positive", "-1" }, { sram = { points = { [8] = -1, [16] = 2 } } })
+    own({ "sram.points: a key must be positive", "-8" }, { sram = { points = { [-8] = 1 } } })
+    own({ "sram.points[1]: a number expected", "table" }, { sram = { points = { { 8, 1 } } } })
+    own({ "unknown key 'nodes'", "node" }, { sram = { nodes = 7 } })
+    own({ "sram.voltage must be positive" }, { sram = { voltage = 0 } })
+    own({ "dram.HBM3 must be positive" }, { dram = { HBM3 = 0 } })
+    own({ "adder.int.points has no points" }, { adder = { int = { points = {} } } })
+    own({ "adder.int", "a table with points" }, { adder = { int = 3 } })
+    own({ "sram: a table" }, { sram = 3 })
+    own({ "node_energy.points[5]", "volts" }, { node_energy = { points = { [5] = 3 } } })
+    own({ "node_energy.points[5][2]", '"x"' },
+      { node_energy = { points = { [5] = { 1, "x", 1, 1 } } } })
+    local steep = models.from { sram = { points = { [1] = 1e-300, [2] = 1e300 } } }
+    refused({ "not a positive number" }, steep.sram { size = 4, extrapolate = true })
+    assert.equal(3, models.from { dram = { HBM3 = 3 } }.dram "HBM3"())
+  end)
+
+  it("says where a model stands that was not called", function()
+    for name, call in pairs { sram = "loom.models.sram{}", adder = "loom.models.adder{ bits = 8 }",
+      dram = 'loom.models.dram "HBM2"' } do
+      local e = front.raised(loom.arch, {
+        loom.memory { "GLB", size = 1024, read = { energy = models[name] } },
+        loom.compute { "MAC" },
+      })
+      assert.equal("arch[1] (GLB).read.energy", e.path)
+      front.mentions(e.message, { "call it", call })
+    end
+  end)
+
+  it("has no other models", function()
+    refused({ "loom.models has no 'sarm'; nearest: sram" }, function() return models.sarm end)
   end)
 end)

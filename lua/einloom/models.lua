@@ -36,12 +36,17 @@ local function neighbours(points, x, what, extrapolate)
 end
 
 -- Six digits: more would pretend to know, and make exact sums long.
-local function rounded(y) return tonumber(("%.6g"):format(y)) end
+local function rounded(y)
+  if not (y > 0 and y < math.huge) then
+    fail("the model gives %s there, which is not a positive number", tostring(y))
+  end
+  return tonumber(("%.6g"):format(y))
+end
 
--- y * width / unit, where the width may be an expression.
-local function times(y, width, unit)
-  if core.is_expr(width) then return rounded(y) * (width / unit) end
-  return rounded(y * width / unit)
+-- y * w / unit, where the width w may be an expression.
+local function times(y, w, unit)
+  if core.is_expr(w) then return rounded(y) * (w / unit) end
+  return rounded(y * w / unit)
 end
 
 -- The value at x: as published at a point, else on the power law through the two points around it.
@@ -55,18 +60,57 @@ end
 
 -- ---- arguments ----
 
-local function number(x, what)
-  if core.is_expr(x) then x = x:tonumber() or fail("%s is not a number: %s", what, tostring(x)) end
-  if type(x) ~= "number" then fail("%s is missing: a number expected", what) end
-  if not (x > 0 and x < math.huge) then fail("%s must be positive and finite", what) end
-  return math.tointeger(x) or x
+local function shown(x)
+  return type(x) == "string" and ("%q"):format(x) or core.is_expr(x) and tostring(x) or type(x)
 end
 
+local function number(x, what)
+  if x == nil then fail("%s is missing: a number expected", what) end
+  local n = x
+  if core.is_expr(x) then n = x:tonumber() end
+  if type(n) ~= "number" then fail("%s: a number expected, got %s", what, shown(x)) end
+  if not (n > 0 and n < math.huge) then
+    fail("%s must be positive and finite, not %s", what, tostring(x))
+  end
+  return math.tointeger(n) or n
+end
+
+-- A width may also be a formula.
+local function width(x)
+  if core.is_expr(x) and not x:is_number() then return x end
+  return number(x, "width")
+end
+
+local function efficiency(x)
+  local n = number(x, "efficiency")
+  if n > 1 then fail("efficiency must be at most 1, not %s", tostring(x)) end
+  return n
+end
+
+local function flag(x, what)
+  if type(x) ~= "boolean" then fail("%s: true or false expected, got %s", what, shown(x)) end
+  return x
+end
+
+local readers = {
+  bits = number, sum = number, node = number, voltage = number, size = number, width = width,
+  efficiency = efficiency, extrapolate = flag,
+}
+
+-- The options of a model, each checked.
 local function check(options, known, name)
-  options = options or {}
+  if options == nil then options = {} end
   if type(options) ~= "table" then fail("loom.models.%s needs a table", name) end
+  if (getmetatable(options) or {}).__name == "einloom.component" then
+    fail("loom.models.%s makes the function that belongs here: call it, e.g. loom.models.%s%s",
+      name, name, name == "dram" and ' "HBM2"' or known.bits and "{ bits = 8 }" or "{}")
+  end
   errors.check_keys(KIND, options, known, "loom.models." .. name, 1)
-  return options
+  local result = { options[1] }
+  for key, read in pairs(readers) do
+    if options[key] ~= nil then result[key] = read(options[key], key) end
+  end
+  return result
 end
 
 -- The table of a kind, which the options name first.
@@ -104,7 +148,7 @@ local function scaling(tables, models)
   -- Energy of a node, up to a factor common to all; at its own voltage if none is given.
   local function energy_of(node, voltage)
     local points = tables.node_energy.points
-    return interpolate(points, number(node, "node"), "node", false, function(at)
+    return interpolate(points, node, "node", false, function(at)
       local a, b, c, nominal = table.unpack(points[at])
       local v = voltage or nominal
       local e = a * v * v + b * v + c
@@ -119,9 +163,16 @@ local function scaling(tables, models)
   ---@param voltages? { from: number?, to: number? } V; those of the nodes by default
   ---@return number
   function models.energy_ratio(from, to, voltages)
-    voltages = voltages or {}
-    if from == to and voltages.from == voltages.to then return 1 end
-    return rounded(energy_of(to, voltages.to) / energy_of(from, voltages.from))
+    from, to = number(from, "from"), number(to, "to")
+    if voltages == nil then voltages = {} end
+    if type(voltages) ~= "table" then
+      fail("voltages: a table expected, got %s", shown(voltages))
+    end
+    errors.check_keys(KIND, voltages, { from = true, to = true }, "voltages")
+    local v = {}
+    for key, x in pairs(voltages) do v[key] = number(x, "voltages." .. key) end
+    if from == to and v.from == v.to then return 1 end
+    return rounded(energy_of(to, v.to) / energy_of(from, v.from))
   end
 
   --- What an area in one node is multiplied with in another.
@@ -129,10 +180,10 @@ local function scaling(tables, models)
   ---@param to number nm
   ---@return number
   function models.area_ratio(from, to)
+    from, to = number(from, "from"), number(to, "to")
     if from == to then return 1 end
     local points = tables.node_area.points
-    return rounded(interpolate(points, number(to, "node"), "node")
-      / interpolate(points, number(from, "node"), "node"))
+    return rounded(interpolate(points, to, "node") / interpolate(points, from, "node"))
   end
 
   local scale = {}
@@ -152,38 +203,32 @@ local operator_options = { bits = true, node = true, voltage = true, extrapolate
 
 -- Costs of adders and multipliers by width: loom.models.adder{ "int", bits = 8 } and the like.
 local function operators(tables, models, scale)
-  local function add(name, quantity)
+  -- `what` is the option that says the width.
+  local function cost(name, options, what)
+    local t = tables[name]
+    local points = kind_of(t, options, "int", name:match "^%a+").points
+    local y = interpolate(points, number(options[what], what), what, options.extrapolate)
+    return rounded(scale[name:find "_area$" and "area" or "energy"](y, t, options))
+  end
+  for _, name in ipairs { "adder", "multiplier", "adder_area", "multiplier_area" } do
     models[name] = function(options)
-      options = check(options, operator_options, name)
-      local t = tables[name]
-      local points = kind_of(t, options, "int", name:match "^%a+").points
-      local bits = number(options.bits, "bits")
-      local y = interpolate(points, bits, "bits", options.extrapolate)
-      y = rounded(scale[quantity](y, t, options))
+      local y = cost(name, check(options, operator_options, name), "bits")
       return function() return y end
     end
   end
-  add("adder", "energy")
-  add("multiplier", "energy")
-  add("adder_area", "area")
-  add("multiplier_area", "area")
 
   -- A multiplier and an adder that is `sum` bits wide.
-  local function mac(suffix)
+  for _, suffix in ipairs { "", "_area" } do
     local name = "mac" .. suffix
     models[name] = function(options)
       options = check(options, { bits = true, sum = true, node = true, voltage = true,
         extrapolate = true }, name)
-      local own = { options[1], bits = options.bits, node = options.node, voltage = options.voltage,
-        extrapolate = options.extrapolate }
-      local product = models["multiplier" .. suffix](own)()
-      own.bits = options.sum or options.bits
-      local y = rounded(product + models["adder" .. suffix](own)())
+      local product = cost("multiplier" .. suffix, options, "bits")
+      local y = rounded(product
+        + cost("adder" .. suffix, options, options.sum and "sum" or "bits"))
       return function() return y end
     end
   end
-  mac ""
-  mac "_area"
 end
 
 local function memories(tables, models, scale)
@@ -192,7 +237,7 @@ local function memories(tables, models, scale)
   end
 
   local function width_of(options, action)
-    return options.width or action and action.bits_per_action or 1
+    return options.width or width(action and action.bits_per_action or 1)
   end
 
   --- Energy of an access to an SRAM: by its size, in proportion to the bits of the access.
@@ -216,9 +261,8 @@ local function memories(tables, models, scale)
       "sram_area")
     local cell = interpolate(tables.sram_cell.points, number(options.node, "node"), "node",
       options.extrapolate)
-    local efficiency = number(options.efficiency or 1, "efficiency")
     return function(component)
-      return rounded(cell * size_of(options, component) / efficiency)
+      return rounded(cell * size_of(options, component) / (options.efficiency or 1))
     end
   end
 
@@ -232,6 +276,64 @@ local function memories(tables, models, scale)
   end
 end
 
+-- ---- tables of one's own ----
+
+local function check_points(points, path, check_value)
+  if type(points) ~= "table" then fail("%s: a table expected, got %s", path, shown(points)) end
+  if next(points) == nil then fail("%s has no points", path) end
+  for x, y in pairs(points) do
+    number(x, path .. ": a key")
+    check_value(y, ("%s[%s]"):format(path, tostring(x)))
+  end
+end
+
+-- {a, b, c, volts} of the energy of a node.
+local function check_fit(y, path)
+  if type(y) ~= "table" or #y ~= 4 then fail("%s: {a, b, c, volts} expected", path) end
+  for i = 1, 3 do
+    local x = y[i]
+    if type(x) ~= "number" or not (x > -math.huge and x < math.huge) then
+      fail("%s[%d]: a number expected, got %s", path, i, shown(x))
+    end
+  end
+  number(y[4], path .. "[4]")
+end
+
+local function check_kind(kind, path)
+  if type(kind) ~= "table" then fail("%s: a table with points expected, got %s", path,
+    shown(kind)) end
+  errors.check_keys(KIND, kind, { points = true }, path)
+  check_points(kind.points, path .. ".points", number)
+end
+
+-- What belongs in each table; `kinds` checks what stands under other names.
+local operator = { node = true, voltage = true, kinds = check_kind }
+local points_alone = { points = true }
+local layouts = {
+  sram = { node = true, voltage = true, width = true, points = true },
+  dram = { kinds = number }, adder = operator, multiplier = operator, adder_area = operator,
+  multiplier_area = operator, sram_cell = points_alone, node_energy = points_alone,
+  node_area = points_alone,
+}
+
+local function check_tables(own)
+  if type(own) ~= "table" then fail "loom.models.from needs a table of tables" end
+  errors.check_keys(KIND, own, published, "loom.models.from")
+  for name, t in pairs(own) do
+    local layout = layouts[name]
+    if type(t) ~= "table" then fail("%s: a table expected, got %s", name, shown(t)) end
+    errors.check_keys(KIND, t, layout.kinds and t or layout, name)
+    for key, x in pairs(t) do
+      local path = name .. "." .. key
+      if key == "points" and layout.points then
+        check_points(x, path, name == "node_energy" and check_fit or number)
+      else
+        (layout[key] and number or layout.kinds)(x, path)
+      end
+    end
+  end
+end
+
 local function library(tables)
   local models = { tables = merged(tables, {}) }
   local scale = scaling(tables, models)
@@ -241,11 +343,13 @@ local function library(tables)
   --- The library with tables of one's own in the place of the published ones.
   ---@param own table tables by the names of `models.tables`
   function models.from(own)
-    if type(own) ~= "table" then fail "loom.models.from needs a table of tables" end
-    errors.check_keys(KIND, own, published, "loom.models.from")
+    check_tables(own)
     return library(merged(tables, own))
   end
-  return models
+  return setmetatable(models, { __index = function(self, name)
+    fail("loom.models has no '%s'%s", tostring(name), errors.hint(tostring(name),
+      errors.keys(self)))
+  end })
 end
 
 return library(published)
