@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Points of a result: values are checked when they are given. Remarks on what the numbers mean.
 
+local core = require "einloom.core"
 local files = require "support.files"
 local front = require "support.front"
 local loom = require "einloom"
@@ -81,6 +82,109 @@ describe("a point", function()
     end
     assert.are.equal("2*q", tostring(r{ M0 = "2*q" }:path()[7].tile))
     assert.are.equal(r{ M0 = "2*M1" }:path()[7].tile, r{ M0 = 2 * loom.symbol "M1" }:path()[7].tile)
+  end)
+end)
+
+describe("a point of a result at a point", function()
+  local r = result(nested)
+
+  local function names(at)
+    local list = {}
+    for i, symbol in ipairs(at.symbols) do list[i] = symbol:name() end
+    return table.concat(list, " ")
+  end
+
+  it("applies to the formulas of the first", function()
+    for _, case in ipairs {
+      { { M1 = "M0" }, { M0 = 4 }, { M0 = 4, M1 = 4 } },
+      { { M1 = "M0//2" }, { M0 = 8 }, { M0 = 8, M1 = 4 } },
+      { { M1 = "Q" }, { Q = 2, M0 = 8, N0 = 4 }, { M0 = 8, M1 = 2, N0 = 4 } },
+      { { M0 = "2*Q", M1 = "Q" }, { Q = 3 }, { M0 = 6, M1 = 3 } },
+      { { M0 = "N0", N0 = "M0" }, { M0 = 4 }, { N0 = 4, M0 = "N0" } },
+      { { M1 = "M0" }, { M0 = 3 }, { M0 = 3, M1 = 3 } },
+    } do
+      local steps, once = r(case[1])(case[2]), r(case[3])
+      assert.are.equal(once.G.A.occupancy, steps.G.A.occupancy)
+      assert.are.equal(once:energy(), steps:energy())
+      assert.are.same(once:notes(), steps:notes())
+      assert.are.equal(once.temporal_steps, steps.temporal_steps)
+      if not case[2].Q then
+        assert.are.equal(tostring(once), tostring(steps))
+        assert.are.same(once.point, steps.point)
+      end
+    end
+  end)
+
+  it("is written to JSON as a point of the formulas", function()
+    local function written(at, samples)
+      local filled = require "einloom.case".with_results(at, samples)
+      return core.json.encode(filled, { sort_keys = true })
+    end
+    local at = r{ M1 = "M0", N0 = 4 }
+    local once = written(r, { { M0 = 4, M1 = 4, N0 = 4 } })
+    assert.are.equal(once, written(at, { { M0 = 4 } }))
+    local there = at{ M0 = 4 }
+    assert.are.equal(once, written(there, { there.point }))
+  end)
+
+  it("is of the symbols that are left", function()
+    assert.are.equal("M0 M1 N0", names(r))
+    assert.are.equal("M0 N0", names(r{ M1 = "M0" }))
+    assert.are.equal("M0 N0 Q", names(r{ M1 = "2*Q" }))
+    assert.are.equal("Q", names(r{ M1 = "2*Q", N0 = 4 }{ M0 = "2*Q" }))
+    assert.are.equal("", names(r{ M0 = 4, M1 = 2, N0 = 4 }))
+    assert.are.equal(1, #r{ M1 = "Q", M0 = "Q", N0 = 4 }.einsums[1].symbols)
+    front.mentions(front.raised(r{ M0 = 8 }, { M0 = 4 }).message, { "no 'M0' any more", "M0 = 8" })
+    front.mentions(front.raised(r{ M0 = "2*Q" }, { q = 4 }).message, { "no 'q'", "Q" })
+  end)
+
+  it("is checked like the first", function()
+    local m = loom.symbol("M", { multiple = 4 })
+    local facts = result("DRAM: A B Z\nfor m tile M\nG: A B Z\nfor m, n, k\nMAC", nil, { M = m })
+    local e = front.raised(facts{ M = "Q" }, { Q = 6 })
+    assert.are.equal("bad_point", e.kind)
+    front.mentions(e.message, { "M = 6" })
+    assert.are.equal("bad_tile_shape", front.raised(r{ M1 = "2*Q" }, { M0 = 2, Q = 2 }).kind)
+  end)
+end)
+
+describe("formulas at a point", function()
+  local r = result(nested)
+
+  it("are known to be integers", function()
+    for _, point in ipairs { { M0 = "N0/2" }, { M1 = "3/2" }, { N0 = loom.symbol "Q" / 4 } } do
+      local e = front.raised(r, point)
+      assert.truthy(e.kind == "bad_tile_shape" or e.kind == "bad_point")
+      front.mentions(e.message, { "integer" })
+    end
+    front.mentions(tostring(front.raised(r, { M1 = "M0/2" })),
+      { "M0/2", "for m tile M1", "not known to be an integer", "mapping:3:5" })
+    assert.are.equal("bad_tile_shape", front.raised(r{ M1 = "M0" }, { M0 = "Q/2" }).kind)
+    local even = loom.symbol("E", { multiple = 2 })
+    assert.are.equal(even / 2, r{ M1 = even / 2 }.G.A.tile.m)
+  end)
+
+  it("are integers for sizes too", function()
+    local w, a = setting { m = loom.symbol "N", k = 4, n = 4 }
+    local open = assert(loom.analyze(w, a, loom.mapping "DRAM: A B Z\nG: A B Z\nfor m, n, k\nMAC"))
+    local e = front.raised(open, { N = "Q/2" })
+    assert.are.equal("bad_point", e.kind)
+    front.mentions(e.message, { "N = Q/2", "not known to be an integer" })
+  end)
+
+  it("have no value where they are divided by 0", function()
+    local w = setting { m = 64, k = 32, n = 32 }
+    local a = loom.arch {
+      loom.memory { "DRAM", size = math.huge,
+        read = { throughput = loom.symbol("T", { min = 0, integer = false }) } },
+      loom.compute { "MAC" },
+    }
+    local open = assert(loom.analyze(w, a, loom.mapping "DRAM: A B Z\nfor m, n, k\nMAC"))
+    assert.is_true(open{ T = 2 }:latency():is_number())
+    local e = front.raised(function() return open{ T = 0 }:latency() end)
+    assert.are.equal("bad_point", e.kind)
+    assert.are.equal("at T = 0: division by zero", e.message)
+    assert.is_nil(tostring(e):find "points.lua")
   end)
 end)
 

@@ -395,6 +395,20 @@ local function levels_of(self)
   return data
 end
 
+-- The symbols of the tile shapes that are left at the point.
+local function symbols_of(_, data)
+  local list, seen = {}, {}
+  for _, symbol in ipairs(data.owner.raw:symbols(data.name)) do
+    for _, left in ipairs(at_point(symbol, data.owner.point):symbols()) do
+      if not seen[left:name()] then
+        seen[left:name()] = true
+        list[#list + 1] = left
+      end
+    end
+  end
+  return list
+end
+
 local einsum_fields = {
   name = function(_, data) return data.name end,
   buffets = function(self) return levels_of(self).buffets end,
@@ -410,8 +424,10 @@ local einsum_fields = {
     note_origin(steps, self, "temporal_steps")
     return steps
   end,
-  symbols = function(_, data) return data.owner.raw:symbols(data.name) end,
-  first_latency = function(_, data) return data.owner.raw:first_latency(data.name) end,
+  symbols = symbols_of,
+  first_latency = function(_, data)
+    return nodes_at(data.owner.raw:first_latency(data.name), data.owner.point)
+  end,
 }
 
 local function einsum_names(self)
@@ -540,11 +556,10 @@ local function known_symbols(data)
   return found
 end
 
+-- The symbols that are left at the point, sorted by name.
 local function symbol_list(data)
-  local list = {}
-  for _, name in ipairs(errors.keys(known_symbols(data))) do
-    list[#list + 1] = data.symbols[name]
-  end
+  local list, left = {}, points.left(known_symbols(result_data[data.base]), data.point)
+  for _, name in ipairs(errors.keys(left)) do list[#list + 1] = left[name] end
   return list
 end
 
@@ -641,15 +656,17 @@ end
 
 local function check_point(data, point)
   local base = result_data[data.base]
-  local merged = {}
-  for name, value in pairs(data.point or {}) do merged[name] = value end
-  for name, value in pairs(points.read(point, known_symbols(base))) do merged[name] = value end
-  points.check_tiles(paths_of(base), merged, base.options.allow_growing_tiles)
-  return merged
+  local known = known_symbols(base)
+  local read = points.read(point, points.left(known, data.point), data.point)
+  local there = points.compose(data.point, read, known)
+  points.check_tiles(paths_of(base), there, base.options.allow_growing_tiles)
+  points.check_integers(read, points.left(known, data.point))
+  points.check_integers(there, known)
+  return there
 end
 
 --- The result at a point: values (or other formulas) for some symbols, by name. The facts of the
---- symbols and the tiles are checked.
+--- symbols and the tiles are checked. A point of a result at a point applies to its formulas.
 function Result:__call(point)
   local data = result_data[self]
   if type(point) ~= "table" then error("a table of symbols and values was expected", 2) end

@@ -162,15 +162,25 @@ local function expected_json(r, samples)
   return results_json(results, samples)
 end
 
+-- Points of a result at a point as points of its formulas.
+local function samples_of(r, samples)
+  if not next(r.point) then return samples end
+  local list = {}
+  for i, sample in ipairs(samples) do
+    list[i] = rawequal(sample, r.point) and sample or r(sample).point
+  end
+  return list
+end
+
 --- A case with its results filled in, as JSON data. Where a limit of the architecture is not met
 --- the result is that error, and its message and kind are returned too.
 ---@param r einloom.Result
----@param samples? table[] points
+---@param samples? table[] points of the result, or its own
 ---@return table
 ---@return string? message
 ---@return string? kind
 function write_case.with_results(r, samples)
-  samples = samples or {}
+  samples = samples_of(r, samples or {})
   local out = write_case.to_json(r.workload, r.arch, r.mapping)
   out.model = "reference"
   if next(require "einloom.result".options_of(r)) then
