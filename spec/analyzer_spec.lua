@@ -100,12 +100,19 @@ describe("an analyzer in Lua", function()
       ["stats expected, got nil"] = function() end,
       ["broken analyzer"] = function() error "broken analyzer" end,
       ["attempt to index a nil value"] = function(_, shape) return shape.x.y end,
+      ["total_reads_to_parent: nan is not a number"] = function(_, _, _, as)
+        local stats = as "storage"
+        stats.buffets[1].total_reads_to_parent = 0 / 0
+        return stats
+      end,
     } do
       local e = failed(analyze)
       assert.are.equal("callback", e.kind)
       local prefix = "^mapping[^ ]*: the analyzer of 'compressed' failed: "
       assert.truthy(e.message:find(prefix), e.message)
       assert.truthy(e.message:find(pattern, 1, true), e.message)
+      assert.is_nil(e.message:find "%[C%]: in %?")
+      assert.is_nil(e.message:find "model%.lua")
     end
     local own = setmetatable({}, {})
     assert.are.equal(own, failed(function() error(own) end))

@@ -231,3 +231,39 @@ describe("core.cost", function()
     assert.equal(r:energy(), sum(r:energy { by = { "component", "tensor", "action" } }))
   end)
 end)
+
+describe("a latency rule that is a function", function()
+  local function failed(rule)
+    local r = analyze(machine(nil, rule), 2)
+    local ok, e = pcall(function() return r:latency() end)
+    assert.is_false(ok)
+    return e
+  end
+
+  it("returns a number or a formula that is not negative", function()
+    for words, rule in pairs {
+      ["returned -3: a latency is not negative"] = function() return -3 end,
+      ["a latency is not negative"] = function(n) return -1 - n.read end,
+      ["returned nothing: a number or an expression expected"] = function() end,
+      ["returned a string"] = function() return "soon" end,
+      ["nan: not a number"] = function() return 0 / 0 end,
+      ["inf: not a number"] = function() return math.huge end,
+      ["failed: spec/costs_spec.lua"] = function(n) return n.reads + 1 end,
+      ["boom"] = function() error "boom" end,
+    } do
+      local e = failed(rule)
+      local told = tostring(e)
+      assert.equal("bad_arch", e.kind)
+      assert.equal("arch.Buf.latency_rule", e.path)
+      assert.truthy(told:find(words, 1, true), told)
+      assert.is_nil(told:find "traceback")
+      assert.is_nil(told:find "%.lua:%d+: in ")
+    end
+    local own = setmetatable({}, {})
+    assert.equal(own, failed(function() error(own) end))
+  end)
+
+  it("may return 0", function()
+    assert.is_true(core.is_expr(analyze(machine(nil, function() return 0 end), 2):latency()))
+  end)
+end)

@@ -3,6 +3,8 @@
 **
 ** Invariant: nothing jumps over the core: a function runs protected, and its error waits on the
 ** stack of the call that started the core until the core has returned. */
+#include <string.h>
+
 #include "bind.h"
 
 /* What travels into protected code. */
@@ -12,9 +14,22 @@ typedef struct passage {
   void *data;
 } passage;
 
-/* Message handler: a traceback for strings; other errors pass.  [-1, +1, m] */
+/* Message handler: a traceback for strings, down to the function that was called; other errors
+** pass.  [-1, +1, m] */
 static int add_traceback(lua_State *L) {
-  if (lua_type(L, 1) == LUA_TSTRING) luaL_traceback(L, L, lua_tostring(L, 1), 1);
+  static const char outside[] = "\n\t[C]: in ?";
+  if (lua_type(L, 1) != LUA_TSTRING) return 1;
+  luaL_traceback(L, L, NULL, 1);
+  const char *trace = lua_tostring(L, -1), *frames = strchr(trace, '\n');
+  const char *end = frames ? strstr(frames, outside) : NULL;
+  if (!frames || end == frames) {
+    lua_pop(L, 1);
+    return 1;
+  }
+  lua_pushliteral(L, "\n");
+  lua_pushlstring(L, trace, end ? (size_t)(end - trace) : strlen(trace));
+  lua_remove(L, -3);
+  lua_concat(L, 3);
   return 1;
 }
 
@@ -51,6 +66,7 @@ loom_status bind_run_callback(bind_callbacks *self, const char *name, lua_CFunct
   }
   lua_replace(L, top + 1);
   self->error = top + 1;
+  loom_error_clear(ctx);
   return loom_error_set(ctx, LOOM_ERR_CALLBACK, "the function for '%s' failed", name);
 }
 

@@ -422,6 +422,31 @@ function model.analyze(w, a, m, options)
   return nil, errors.annotate(message, raw(m).source), kind
 end
 
+-- What a latency rule that is a function returns, checked; its errors with its place.
+local function checked_rule(rule, name)
+  local path = ("arch.%s.latency_rule"):format(name)
+  local function fail_(message) errors.raise("bad_arch", message, { path = path }) end
+  return function(...)
+    local ok, x = pcall(rule, ...)
+    if not ok then
+      if type(x) == "string" then fail_("its function failed: " .. x) end
+      if errors.is(x) then x.path = x.path or path end
+      error(x, 0)
+    end
+    if type(x) ~= "number" and not core.is_expr(x) then
+      fail_(("its function returned %s: a number or an expression expected")
+        :format(x == nil and "nothing" or "a " .. type(x)))
+    end
+    local exact, number = pcall(core.number, x)
+    if core.is_expr(x) then exact, number = true, x end
+    if not exact then fail_(("its function returned %s: not a number"):format(x)) end
+    if number:lt(0) == true then
+      fail_(("its function returned %s: a latency is not negative"):format(tostring(x)))
+    end
+    return number
+  end
+end
+
 --- Costs of what `model.analyze` gave for the same workload, architecture and mapping. A limit that
 --- is not met gives nil, a message and the kind of the error.
 ---@param result userdata
@@ -438,6 +463,9 @@ function model.cost(result, w, a, m, options)
     if type(node.latency_rule) == "function" then latencies[node.name] = node.latency_rule end
   end
   for name, f in pairs(options.latencies or {}) do latencies[name] = f end
+  for name, f in pairs(latencies) do
+    if type(f) == "function" then latencies[name] = checked_rule(f, name) end
+  end
   return core.cost(result, core_w, core_a, core_m,
     { allow_exceeded_limits = options.allow_exceeded_limits, latencies = latencies })
 end
