@@ -512,12 +512,21 @@ function result.formulas(einsum)
   return data.owner.point, result_data[data.owner.base].einsums[data.name]
 end
 
---- The workload and the architecture that an einsum was analysed with.
+--- What an einsum was analysed with.
 ---@param einsum einloom.EinsumResult
----@return einloom.Workload, einloom.Arch
+---@return einloom.Workload, einloom.Arch, einloom.Mapping
 function result.context_of(einsum)
   local owner = einsum_data[einsum].owner
-  return owner.workload, owner.arch
+  return owner.workload, owner.arch, owner.mapping
+end
+
+--- The paths of the einsums of a result that the one given belongs to, by name.
+---@param einsum einloom.EinsumResult
+---@return table<string, table[]>
+function result.paths_beside(einsum)
+  local paths = {}
+  for _, other in ipairs(einsum_data[einsum].owner.einsums) do paths[other.name] = other:path() end
+  return paths
 end
 
 --- The options of the analysis that made a result: leniency only.

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Remarks on a result: where its numbers mean something else than one may expect.
 
+local handover = require "einloom.show.handover"
 local loops = require "einloom.show.loops"
 
 local notes = {}
@@ -32,6 +33,7 @@ function notes.einsum(einsum)
   for _, access in ipairs(einsum:definition().tensors) do
     for i = 1, #access.projection do list[#list + 1] = constant_in_index(access, i) end
   end
+  for _, remark in ipairs(handover.remarks(einsum)) do list[#list + 1] = remark end
   return list
 end
 
