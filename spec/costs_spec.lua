@@ -43,6 +43,13 @@ local function analyze(a, tile)
   return assert(loom.analyze(w, a, loom.mapping(text:format(tile))))
 end
 
+-- The names and values of a record.
+local function fields(record)
+  local t = {}
+  for name, value in pairs(record) do t[name] = value end
+  return t
+end
+
 local function sum(t)
   if type(t) ~= "table" then return t end
   local total = int(0)
@@ -95,10 +102,10 @@ describe("costs of a result", function()
   it("tell where time goes", function()
     local r = analyze(machine(), 8)
     assert.equal(int(192 + 48), r:latency())
-    assert.same({ E0 = int(192), E1 = int(48) }, r:latency { by = "einsum" })
+    assert.same({ E0 = int(192), E1 = int(48) }, fields(r:latency { by = "einsum" }))
     assert.equal(int(134), r:latency { by = { "einsum", "component" } }.E0.Buf)
     assert.equal(int(240), r:latency { by = "component" }.MAC)
-    assert.same({ E0 = "MAC", E1 = "MAC" }, r:bound_by())
+    assert.same({ E0 = "MAC", E1 = "MAC" }, fields(r:bound_by()))
     r = analyze(machine(nil, function(n) return n.read * 10 end), "M0")
     assert.equal("Buf", r:bound_by().E0)
     r = analyze(machine(nil, function(n) return n.write - 60 end), "M0") -- 164 + 192 / M0
@@ -113,29 +120,95 @@ describe("costs of a result", function()
     assert.equal(int(bits) / 4096, r:usage().Buf)
     assert.equal(int(8 * 24) / 4096, r:usage { by = "tensor" }.Buf.B)
     assert.equal(int(bits) / 4096, sum(r:usage { by = "tensor" }.Buf))
-    assert.same({ E0 = int(bits) / 4096, E1 = int(0) }, r:usage { by = "step" }.Buf)
-    assert.same({}, r:usage { by = "dimension" })
+    assert.same({ E0 = int(bits) / 4096, E1 = int(0) }, fields(r:usage { by = "step" }.Buf))
+    assert.same({}, fields(r:usage { by = "dimension" }))
     assert.equal(int(7), r:area())
     assert.equal(int(7), r:area { by = "component" }.Buf)
   end)
 
-  it("are refused where a limit is not met", function()
-    local r = analyze(machine(100), 8)
-    for _, name in ipairs { "energy", "latency", "actions", "usage", "area", "bound_by",
-      "constraints" } do
+  local enforcing = { "energy", "latency", "actions", "area", "bound_by", "costs_text" }
+
+  local function assert_refused(r, expected_kind, words)
+    for _, name in ipairs(enforcing) do
       local x, message, kind = r[name](r)
-      assert.is_nil(x)
-      assert.equal("capacity", kind)
-      assert.truthy(message:find("'Buf' needs 496 bits, 100 are available", 1, true), message)
+      assert.is_nil(x, name)
+      assert.equal(expected_kind, kind)
+      assert.truthy(message:find(words, 1, true), message)
     end
-    local open = analyze(machine(100), "M0")
-    local limit
-    for _, row in ipairs(open { M0 = 8 }:constraints()) do
-      if row.kind == "capacity" and row.einsum == "E0" then limit = row end
+  end
+
+  local function exceeded_of(r)
+    local list = {}
+    for _, row in ipairs(r:constraints()) do
+      if row.condition == int(0) then list[#list + 1] = row end
     end
-    assert.equal(int(496), limit.needed)
-    assert.equal(int(100), limit.available)
-    assert.equal(int(0), limit.condition)
+    return list
+  end
+
+  it("are refused where a limit is not met", function()
+    local r = analyze(machine(300), 8)
+    assert_refused(r, "capacity", "'Buf' needs 496 bits, 300 are available")
+    assert_refused(analyze(machine(100), "M0"), "capacity", "'Buf' needs 240 + 32*M0 bits")
+    local open = analyze(machine(300), "M0")
+    assert.truthy(open:energy())
+    local at = open { M0 = 8 }
+    assert_refused(at, "capacity", "'Buf' needs 496 bits, 300 are available")
+    for _, asked in ipairs { r, at } do
+      local limit = exceeded_of(asked)[1]
+      assert.equal("E0", limit.einsum)
+      assert.equal(int(496), limit.needed)
+      assert.equal(int(300), limit.available)
+      assert.equal(int(496) / 300, asked:usage().Buf)
+      assert.equal(int(8 * 24) / 300, asked:usage { by = "tensor" }.Buf.B)
+    end
+    local size = loom.symbol "S"
+    open = analyze(machine(size), 8)
+    assert.equal(int(496), exceeded_of(open { S = 100 })[1].needed)
+    assert_refused(open { S = 495 }, "capacity", "'Buf' needs 496 bits, 495 are available")
+    assert.truthy(open { S = 496 }:energy():is_number())
+  end)
+
+  it("are refused where numbers exceed instances, or memory together", function()
+    local function pair(tile, size, units)
+      local a = loom.arch {
+        loom.memory { "Main", size = math.huge, read = { energy = 1 } },
+        loom.memory { "Buf", size = size }, loom.fanout { "PE", x = units }, loom.compute { "MAC" },
+      }
+      return assert(loom.analyze(w, a, loom.mapping(([[
+        Main: A B Y
+        for m tile %s
+          Buf: Z
+          sequential
+            branch
+              Buf: A B
+              par n tile 1 on PE.x
+                for m, n, k
+                  E0 on MAC
+            branch
+              for m, n
+                E1 on MAC
+      ]]):format(tile))))
+    end
+    local open = pair("M0", loom.symbol "S", loom.symbol "U")
+    for _, case in ipairs {
+      { { M0 = 2, S = 512, U = 5 }, "fanout" }, { { M0 = 8, S = 800, U = 6 } },
+      { { M0 = 8, S = 831, U = 6 } }, { { M0 = 8, S = 10, U = 5 }, "fanout" },
+      { { M0 = 8, S = 383, U = 6 }, "capacity" },
+    } do
+      local p = case[1]
+      local x, message, kind = pair(p.M0, p.S, p.U):energy()
+      if case[2] then assert.equal(case[2], kind) end
+      local there, at_message, at_kind = open(p):energy()
+      assert.equal(x, there)
+      assert.equal(kind, at_kind)
+      if kind then
+        for _, part in ipairs { "'%w+'", "needs %d+ %w+, %d+ are" } do
+          assert.equal(message:match(part), at_message:match(part))
+        end
+        assert.truthy(#exceeded_of(open(p)) > 0)
+        assert.equal(#exceeded_of(pair(p.M0, p.S, p.U)), #exceeded_of(open(p)))
+      end
+    end
   end)
 
   it("name the breakdowns that exist", function()
@@ -154,6 +227,72 @@ describe("costs of a result", function()
     refused("no option 'bye'; known: by", "actions", { bye = "tensor" })
     refused("takes a table", "area", "component")
     refused("has no 'enrgy'", "enrgy")
+    refused("has no keys %('component'%)", "energy", { by = { component = true } })
+    refused("energy: by%[2%] is missing", "energy", { by = { "einsum", nil, "component" } })
+    refused("no breakdown by '3'; known", "energy", { by = { 3 } })
+    refused("no option '1'; known: by", "energy", { "tensor" })
+    refused("bound_by takes no options", "bound_by", { by = "einsum" })
+    refused("constraints takes no options", "constraints", { kind = "capacity" })
+    refused("costs_text takes no options", "costs_text", {})
+  end)
+
+  it("tell where a mistake was made", function()
+    local r = analyze(machine(), 8)
+    local open = analyze(machine(), "M0")
+    local chain = loom.workload { sizes = { m = 8, k = 4, n = 6, l = 5 }, bits = 8,
+      "E0: T[m,n] = A[m,k] * B[k,n]", "E1: Z[m,l] = T[m,n] * C[n,l]" }
+    local undecided = assert(loom.analyze(chain, machine(), loom.mapping [[
+      Main: A B T C Z
+      sequential
+        branch
+          for m tile M0
+            Buf: A
+            for n, m, k
+              E0 on MAC
+        branch
+          for m tile M1
+            Buf: T
+            for l, m, n
+              E1 on MAC
+    ]]))
+    for _, case in ipairs {
+      { function() local _ = r:energy { by = "colour" } end, "no breakdown by 'colour'" },
+      { function() local _ = r:energy({ by = "tensor" }, 3) end, "takes one table of options" },
+      { function() local _ = r:bound_by { by = "einsum" } end, "takes no options" },
+      { function() local _ = r.energy() end, "call it with a colon: r:energy%(%)$" },
+      { function() local _ = r.latency { by = "einsum" } end, "r:latency%(%)$" },
+      { function() local _ = r.notes() end, "r:notes%(%)$" },
+      { function() local _ = r.E0.nest "A" end, "r:nest%(%)$" },
+      { function() local _ = r.E0.path(r) end, "r:path%(%)$" },
+      { function() local _ = r:energy { by = "component" }.Buff end, "nearest: Buf$" },
+      { function() local _ = r:energy { by = { "component", "tensor" } }.Buf.Q end,
+        "the energy by component, tensor of Buf has no 'Q'; known: " },
+      { function() local _ = r:bound_by().EO end, "bound_by has no 'EO'; nearest: E0" },
+      { function() local _ = open { M0 = 2 }:usage { by = "dimension" }.E2 end, "has no 'E2'" },
+      { function() local _ = undecided:usage { by = "tensor" } end,
+        "symbols decide when most of Buf is in use" },
+      { function() r:energy { by = "component" }.Buf = 3 end, "cannot be changed" },
+    } do
+      local line = debug.getinfo(case[1], "S").linedefined
+      local ok, message = pcall(case[1])
+      assert.is_false(ok, case[2])
+      assert.truthy(message:find(case[2]), message)
+      assert.equal(tostring(line), message:match "costs_spec.lua:(%d+):", message)
+    end
+  end)
+
+  it("are records in the order of their names", function()
+    local r = analyze(machine(), 8)
+    local names_seen = {}
+    for name in pairs(r:energy { by = "component" }) do names_seen[#names_seen + 1] = name end
+    assert.same({ "Buf", "MAC", "Main" }, names_seen)
+    local by = r:energy { by = "component" }
+    assert.is_nil(by[1])
+    assert.is_nil(r:usage { by = "memory" }.MAC)
+    assert.is_nil(r:energy { by = { "component", "tensor" } }.MAC.A)
+    assert.equal(0, #by)
+    assert.equal("E0 MAC\nE1 MAC", tostring(r:bound_by()))
+    assert.truthy(tostring(r:latency { by = { "einsum", "component" } }):find "^E0\n  Buf 134\n")
   end)
 end)
 

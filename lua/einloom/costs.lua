@@ -3,20 +3,24 @@
 -- formulas, or as numbers at the result's point. A breakdown that does not exist is an error that
 -- names those that do.
 
+local core = require "einloom.core"
 local errors = require "einloom.errors"
 local model = require "einloom.model"
 local points = require "einloom.points"
+local records = require "einloom.records"
 
 local costs = {}
 
--- Core result -> core costs; kept as long as the result is.
+-- Core result -> core costs, whatever limits they exceed; kept as long as the result is.
 local kept = setmetatable({}, { __mode = "k" })
 
--- Costs of a result's data, or nil, message, kind where a limit is not met.
+-- Costs of a result's data, or nil, message, kind where there are none.
 local function costs_of(data)
   local found = kept[data.raw]
   if not found then
-    found = table.pack(model.cost(data.raw, data.workload, data.arch, data.mapping))
+    found = table.pack(model.cost(data.raw, data.workload, data.arch, data.mapping,
+      { allow_exceeded_limits = true }))
+    found.limits = found[1] and found[1]:total().constraints
     kept[data.raw] = found
   end
   return table.unpack(found, 1, found.n)
@@ -24,36 +28,127 @@ end
 
 local function at(data, value) return points.at(value, data.point) end
 
--- ---- breakdowns ---------------------------------------------------------------------------
+local zero = core.int(0)
 
--- The names of a breakdown: `by` of the options, a name or a list of names.
-local function read_by(quantity, options, known)
-  if options == nil then return {} end
-  if type(options) ~= "table" then
-    error(("%s takes a table, e.g. { by = %q }"):format(quantity, known[1]), 3)
-  end
-  for key in pairs(options) do
-    if key ~= "by" then
-      error(("%s has no option '%s'; known: by"):format(quantity, tostring(key)), 3)
+-- The first limit that is exceeded at the result's point: message, kind.
+local function first_exceeded(data)
+  local limits = {}
+  for _, row in ipairs(kept[data.raw].limits) do
+    if at(data, row.condition) == zero then
+      limits[1] = {}
+      for key, value in pairs(row) do limits[1][key] = at(data, value) end
+      break
     end
   end
-  local names = type(options.by) == "table" and options.by or { options.by }
-  local seen = {}
-  for _, name in ipairs(names) do
-    local found = false
+  if #limits == 0 then return nil end
+  local strict, message, kind = model.cost(data.raw, data.workload, data.arch, data.mapping)
+  if strict then message, kind = require "einloom.show.costs".exceeded(limits) end
+  return message, kind
+end
+
+-- Result's data -> { message, kind } of the limit that it exceeds, or {}.
+local excess = setmetatable({}, { __mode = "k" })
+
+-- Costs of a result's data, or nil, message, kind where a limit is exceeded.
+local function costs_within(data)
+  local c, message, kind = costs_of(data)
+  if not c then return nil, message, kind end
+  excess[data] = excess[data] or { first_exceeded(data) }
+  message, kind = table.unpack(excess[data], 1, 2)
+  if message then return nil, message, kind end
+  return c
+end
+
+-- ---- options ------------------------------------------------------------------------------
+
+-- The breakdowns of the methods that have some.
+local breakdowns = {
+  energy = { "einsum", "component", "tensor", "action" },
+  actions = { "einsum", "component", "tensor", "action" },
+  latency = { "einsum", "component" },
+  usage = { "memory", "tensor", "step", "dimension" },
+  area = { "component" },
+}
+
+-- The message of a mistake in the names of a breakdown, or nil.
+local function mistake_in(method, names, known)
+  local n, seen = 0, {}
+  for key in pairs(names) do
+    if math.type(key) ~= "integer" or key < 1 then
+      return ("%s: by is a name or a list of names, e.g. by = %q, and has no keys ('%s')"):format(
+        method, known[1], tostring(key))
+    end
+    n = math.max(n, key)
+  end
+  for i = 1, n do
+    local name, found = names[i], false
+    if name == nil then return ("%s: by[%d] is missing"):format(method, i) end
     for _, other in ipairs(known) do found = found or other == name end
     if not found or seen[name] then
-      error(("%s has no breakdown by '%s'%s; known: %s"):format(quantity, tostring(name),
-        seen[name] and " twice" or "", table.concat(known, ", ")), 3)
+      return ("%s has no breakdown by '%s'%s; known: %s"):format(method, tostring(name),
+        seen[name] and " twice" or "", table.concat(known, ", "))
     end
     seen[name] = true
   end
+  if method == "usage" and n > 1 then return "usage has one breakdown at a time" end
+end
+
+-- The names of a breakdown, `by` of the options: a name or a list of names. Mistakes are raised
+-- where the method was called.
+local function read_by(method, ...)
+  local options, known = ..., breakdowns[method]
+  if select("#", ...) > (known and 1 or 0) then
+    error(("%s takes %s"):format(method, known and "one table of options" or "no options"), 3)
+  end
+  if options == nil then return {} end
+  if type(options) ~= "table" then
+    error(("%s takes a table, e.g. { by = %q }"):format(method, known[1]), 3)
+  end
+  for key in pairs(options) do
+    if key ~= "by" then
+      error(("%s has no option '%s'; known: by"):format(method, tostring(key)), 3)
+    end
+  end
+  local names = type(options.by) == "table" and options.by or { options.by }
+  local mistake = mistake_in(method, names, known)
+  if mistake then error(mistake, 3) end
   return names
 end
 
--- Rows {name =, ..., value} as tables nested by the names; what has none is under "none". Values
+-- ---- breakdowns ---------------------------------------------------------------------------
+
+-- Names that a breakdown may have: one without a row is nil, any other a mistake.
+local function names_of(data)
+  local names = { einsum = {}, component = {}, tensor = {}, action = {}, dimension = {} }
+  for _, einsum in ipairs(data.workload.einsums) do
+    names.einsum[einsum.name] = true
+    for _, access in ipairs(einsum.tensors) do names.tensor[access.tensor] = true end
+  end
+  for _, node in ipairs(data.arch.components) do
+    names.component[node.name] = true
+    for _, action in ipairs(node.actions or {}) do names.action[action.name] = true end
+    for _, d in ipairs(node.spatial) do
+      names.dimension[("%s.%s"):format(node.name, d.name)] = true
+    end
+  end
+  names.tensor.none = true
+  for _, name in ipairs { "read", "write", "compute", "leak" } do names.action[name] = true end
+  return names
+end
+
+-- Nested tables as records, by the names from the i-th on.
+local function sealed(what, t, known, by, i)
+  if i < #by then
+    for key, inner in pairs(t) do
+      t[key] = sealed(("%s of %s"):format(what, key), inner, known, by, i + 1)
+    end
+  end
+  return records.new(what, t, nil, nil, nil, known[by[i]])
+end
+
+-- Rows {name =, ..., value} as records nested by the names; what has none is under "none". Values
 -- that fall together are added.
-local function nested(data, rows, names, value)
+local function nested(data, what, rows, names, value)
   local out = {}
   for _, row in ipairs(rows) do
     local t = out
@@ -66,7 +161,8 @@ local function nested(data, rows, names, value)
     local x = at(data, row[value])
     t[key] = t[key] and t[key] + x or x
   end
-  return out
+  what = ("the %s by %s"):format(what, table.concat(names, ", "))
+  return sealed(what, out, names_of(data), names, 1)
 end
 
 local function each_einsum(c, visit)
@@ -79,23 +175,20 @@ local methods = {}
 
 --- Energy of the whole workload, repeats included; `by`: einsum, component, tensor, action.
 --- Operations and leakage (the action "leak") are of tensor "none".
----@param options? { by: string|string[] }
+---@param by string[]
 ---@return einloom.Expr|table? energy, string? message, string? kind
-function methods.energy(data, options)
-  local by = read_by("energy", options, { "einsum", "component", "tensor", "action" })
-  local c, message, kind = costs_of(data)
+function methods.energy(data, by)
+  local c, message, kind = costs_within(data)
   if not c then return nil, message, kind end
   if #by == 0 then return at(data, c:total().energy) end
-  return nested(data, c:energy(table.unpack(by)), by, "energy")
+  return nested(data, "energy", c:energy(table.unpack(by)), by, "energy")
 end
 
 --- Actions of the whole workload, repeats included; `by` as for energy, without it all four.
----@param options? { by: string|string[] }
+---@param by string[]
 ---@return table? actions, string? message, string? kind
-function methods.actions(data, options)
-  local all = { "einsum", "component", "tensor", "action" }
-  local by = read_by("actions", options, all)
-  local c, message, kind = costs_of(data)
+function methods.actions(data, by)
+  local c, message, kind = costs_within(data)
   if not c then return nil, message, kind end
   local rows = {}
   each_einsum(c, function(name, e)
@@ -104,15 +197,14 @@ function methods.actions(data, options)
       rows[#rows + 1] = row
     end
   end)
-  return nested(data, rows, #by > 0 and by or all, "count")
+  return nested(data, "actions", rows, #by > 0 and by or breakdowns.actions, "count")
 end
 
 --- Time from start to end; `by`: einsum, component (the time that it works).
----@param options? { by: string|string[] }
+---@param by string[]
 ---@return einloom.Expr|table? latency, string? message, string? kind
-function methods.latency(data, options)
-  local by = read_by("latency", options, { "einsum", "component" })
-  local c, message, kind = costs_of(data)
+function methods.latency(data, by)
+  local c, message, kind = costs_within(data)
   if not c then return nil, message, kind end
   if #by == 0 then return at(data, c:total().latency) end
   local rows = {}
@@ -129,7 +221,7 @@ function methods.latency(data, options)
       end
     end
   end)
-  return nested(data, rows, by, "time")
+  return nested(data, "latency", rows, by, "time")
 end
 
 -- The largest of some rows by a field, where all are numbers at the point.
@@ -146,7 +238,7 @@ end
 --- The component that bounds each einsum, by einsum; false where symbols decide.
 ---@return table<string, string|false>? bounds, string? message, string? kind
 function methods.bound_by(data)
-  local c, message, kind = costs_of(data)
+  local c, message, kind = costs_within(data)
   if not c then return nil, message, kind end
   local out = {}
   each_einsum(c, function(name, e)
@@ -157,19 +249,21 @@ function methods.bound_by(data)
     local slowest = largest(data, mapped, "latency")
     out[name] = e.bound_by or slowest and slowest.component or false
   end)
-  return out
+  return records.new("bound_by", out)
 end
 
 local usage = {}
 
 -- The fraction of each memory that is in use when most is.
-function usage.memory(data, c) return nested(data, c:total().peaks, { "component" }, "fraction") end
+function usage.memory(data, c)
+  return nested(data, "usage", c:total().peaks, { "component" }, "fraction")
+end
 
 -- The same while each einsum runs.
 function usage.step(data, c)
   local t, names = c:total(), c:einsums()
   for _, row in ipairs(t.steps) do row.einsum = names[row.step] end
-  return nested(data, t.steps, { "component", "einsum" }, "fraction")
+  return nested(data, "usage", t.steps, { "component", "einsum" }, "fraction")
 end
 
 local function peak_step(data, t, peak)
@@ -181,7 +275,7 @@ local function peak_step(data, t, peak)
   local step = largest(data, steps, "bits")
   if not step then
     error(("symbols decide when most of %s is in use: give a point first"):format(peak.component),
-      4)
+      3)
   end
   return step.step
 end
@@ -195,7 +289,7 @@ function usage.tensor(data, c)
       if row.component == peak.component and row.step == step then rows[#rows + 1] = row end
     end
   end
-  return nested(data, rows, { "component", "tensor" }, "fraction")
+  return nested(data, "usage", rows, { "component", "tensor" }, "fraction")
 end
 
 -- Used parts of dimensions, by einsum.
@@ -207,61 +301,63 @@ function usage.dimension(data, c)
       rows[#rows + 1] = row
     end
   end)
-  return nested(data, rows, { "einsum", "dimension" }, "fraction")
+  return nested(data, "usage", rows, { "einsum", "dimension" }, "fraction")
 end
 
 --- Fractions in use; `by`: memory (the default: at most), tensor (what is there then), step (while
 --- each einsum runs), dimension (of instances).
----@param options? { by: string }
+---@param by string[]
 ---@return table? usage, string? message, string? kind
-function methods.usage(data, options)
-  local by = read_by("usage", options, { "memory", "tensor", "step", "dimension" })
-  if #by > 1 then error("usage has one breakdown at a time", 3) end
+function methods.usage(data, by)
   local c, message, kind = costs_of(data)
   if not c then return nil, message, kind end
   return usage[by[1] or "memory"](data, c)
 end
 
 --- Area of all instances; `by`: component.
----@param options? { by: string }
+---@param by string[]
 ---@return einloom.Expr|table? area, string? message, string? kind
-function methods.area(data, options)
-  local by = read_by("area", options, { "component" })
-  local c, message, kind = costs_of(data)
+function methods.area(data, by)
+  local c, message, kind = costs_within(data)
   if not c then return nil, message, kind end
   local t = c:total()
   if #by == 0 then return at(data, t.area) end
-  return nested(data, t.components, by, "area")
+  return nested(data, "area", t.components, by, "area")
 end
 
 --- The limits of the architecture: {kind, einsum, component, dim, needed, available, condition},
---- condition 1 where the limit is met.
+--- condition 1 where the limit is met, 0 where it is exceeded.
 ---@return table[]? constraints, string? message, string? kind
 function methods.constraints(data)
   local c, message, kind = costs_of(data)
   if not c then return nil, message, kind end
-  local list = c:total().constraints
-  for _, row in ipairs(list) do
-    for key, value in pairs(row) do row[key] = at(data, value) end
+  local list = {}
+  for i, row in ipairs(kept[data.raw].limits) do
+    list[i] = {}
+    for key, value in pairs(row) do list[i][key] = at(data, value) end
   end
   return list
 end
 
---- All of it as text, as `einloom eval` prints it; nil where a limit is exceeded, at the point too.
+--- All of it as text, as `einloom eval` prints it.
 ---@return string? text, string? message, string? kind
 function methods.costs_text(data)
-  local limits, message, kind = methods.constraints(data)
-  if not limits then return nil, message, kind end
-  local show = require "einloom.show.costs"
-  message, kind = show.exceeded(limits)
-  if message then return nil, message, kind end
-  return show.text(costs_of(data), data.arch, data.point, methods.bound_by(data))
+  local c, message, kind = costs_within(data)
+  if not c then return nil, message, kind end
+  return require "einloom.show.costs".text(c, data.arch, data.point, methods.bound_by(data))
 end
 
---- A method of results by its name, or nil.
+--- A method of results by its name, or nil: a function of the result's data and its options.
 ---@param name any
 ---@return function?
-function costs.method(name) return methods[name] end
+function costs.method(name)
+  local method = methods[name]
+  if not method then return nil end
+  return function(data, ...)
+    local by = read_by(name, ...)
+    return method(data, by)
+  end
+end
 
 --- The names of the methods.
 ---@return string[]

@@ -5,6 +5,7 @@
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local points = require "einloom.points"
+local records = require "einloom.records"
 
 local result = {}
 
@@ -48,10 +49,7 @@ local compute_short = {
   ops = "total_ops", max_per_unit = "max_per_unit_ops", latency = "max_latency",
 }
 
-local function unknown(what, name, known, level)
-  local hint = errors.hint(tostring(name), known)
-  error(("%s has no '%s'%s"):format(what, tostring(name), hint), (level or 1) + 1)
-end
+local unknown, record, read_only = records.unknown, records.new, records.read_only
 
 -- ---- points -------------------------------------------------------------------------------
 
@@ -179,8 +177,6 @@ function Buffet:__index(name)
   return value
 end
 
-local function read_only() error("a result cannot be changed", 2) end
-
 Buffet.__newindex = read_only
 
 function Buffet:__pairs()
@@ -205,9 +201,9 @@ end
 
 function Buffet:__tostring() return result.quietly(buffet_text, self) end
 
-local function new_buffet(einsum, record, point)
+local function new_buffet(einsum, row, point)
   local buffet = setmetatable({}, Buffet)
-  buffet_data[buffet] = { einsum = einsum, record = record, point = point }
+  buffet_data[buffet] = { einsum = einsum, record = row, point = point }
   return buffet
 end
 
@@ -218,40 +214,12 @@ function result.is_buffet(value) return getmetatable(value) == Buffet end
 --- The einsum object of a buffet.
 function result.einsum_of(buffet) return buffet_data[buffet].einsum end
 
--- ---- plain records ------------------------------------------------------------------------
-
--- A read-only record whose unknown names are errors.
-local function record(what, fields, short, text, note)
-  local names = errors.keys(fields)
-  for name in pairs(short or {}) do names[#names + 1] = name end
-  return setmetatable({}, {
-    __index = function(_, name)
-      local value = fields[short and short[name] or name]
-      if value == nil and math.type(name) ~= "integer" then unknown(what, name, names, 2) end
-      if note then note(value, short and short[name] or name) end
-      return value
-    end,
-    __newindex = read_only,
-    __pairs = function() return next, fields, nil end,
-    __len = function() return #fields end,
-    __tostring = text,
-  })
-end
-
-local function fields_text(fields)
-  return function()
-    local lines = {}
-    for _, name in ipairs(errors.keys(fields)) do
-      lines[#lines + 1] = ("%s %s"):format(name, tostring(fields[name]))
-    end
-    return table.concat(lines, "\n")
-  end
-end
+-- ---- compute and fanout -------------------------------------------------------------------
 
 local function compute_of(self, raw, name, point)
   local fields = {}
   for key, value in pairs(raw:compute(name)) do fields[key] = at_point(value, point) end
-  return record("compute", fields, compute_short, fields_text(fields), function(value, field)
+  return record("compute", fields, compute_short, nil, function(value, field)
     note_origin(value, self, "compute." .. field)
   end)
 end
@@ -266,7 +234,7 @@ local function fanout_of(self, raw, name, point)
     by_component[row.component][row.dim] = used
   end
   for component, dims in pairs(by_component) do
-    fields[component] = record("fanout of " .. component, dims, nil, fields_text(dims),
+    fields[component] = record("fanout of " .. component, dims, nil, nil,
       function(value, dim) note_origin(value, self, ("fanout.%s.%s"):format(component, dim)) end)
   end
   return record("fanout", fields, nil, function()
@@ -285,6 +253,16 @@ local Einsum = { __name = "einloom.einsum_result" }
 local einsum_methods = {}
 
 local einsum_data = setmetatable({}, { __mode = "k" })
+
+-- A method that says so where it is called without its object.
+local function with_colon(class, name, method)
+  return function(self, ...)
+    if getmetatable(self) ~= class then
+      error(("call it with a colon: r:%s()"):format(name), 2)
+    end
+    return method(self, ...)
+  end
+end
 
 local function definition(data)
   for _, einsum in ipairs(data.owner.workload.einsums) do
@@ -440,7 +418,9 @@ end
 local function einsum_value(self, name)
   local field = einsum_fields[name]
   if field then return field(self, einsum_data[self]) end
-  return einsum_methods[name] or levels_of(self).levels[name]
+  local method = einsum_methods[name]
+  if method then return with_colon(Einsum, name, method) end
+  return levels_of(self).levels[name]
 end
 
 function Einsum:__index(name)
@@ -611,14 +591,18 @@ end
 local function result_value(data, name)
   local field = result_fields[name]
   if field then return field(data) end
-  if name == "notes" then return all_notes end
+  if name == "notes" then return with_colon(Result, name, all_notes) end
   if data.einsums[name] then return data.einsums[name] end
   local cost = costs().method(name)
-  if cost then return function(self, ...) return cost(result_data[self], ...) end end
+  if cost then
+    return with_colon(Result, name, function(self, ...) return cost(result_data[self], ...) end)
+  end
   local only = #data.einsums == 1 and data.einsums[1]
   if not only then return nil end
   local method = einsum_methods[name]
-  if method then return function(_, ...) return method(only, ...) end end
+  if method then
+    return with_colon(Result, name, function(_, ...) return method(only, ...) end)
+  end
   return einsum_value(only, name)
 end
 
