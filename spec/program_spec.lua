@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The program around Lua: scripts and their arguments, exit status, live objects at exit, Ctrl-C.
+local files = require "support.files"
 local program = require "support.program"
 
 -- Runs a shell command line; $P is the program, $F a file that does not exist yet.
@@ -97,5 +98,85 @@ describe("os.exit(true, true)", function()
     assert.equal(1, status)
     assert.matches("broken", output)
     assert.equal(7, (program.run_text "os.exit(7, true)"))
+  end)
+end)
+
+describe("the standard input", function()
+  local function fed(text, arguments)
+    local name = os.tmpname()
+    local file = assert(io.open(name, "w"))
+    file:write(text)
+    file:close()
+    local pipe = assert(io.popen(("cat %s | '%s' %s 2>&1"):format(name, program.path(), arguments)))
+    local output = pipe:read "a"
+    local _, _, status = pipe:close()
+    os.remove(name)
+    return status, output
+  end
+
+  local function read(path)
+    local file = assert(io.open(path))
+    local text = file:read "a"
+    file:close()
+    return text
+  end
+
+  it("is read by eval and verify, as a pipe too", function()
+    local script = read(files.root "examples/matmul.lua")
+    local cases = read(files.path "golden/mapping/matvec.json")
+    local _, expected = program.run("eval " .. files.root "examples/matmul.lua")
+    for _, name in ipairs { "-", "/dev/stdin" } do
+      local status, out = fed("#!/usr/bin/env einloom\n" .. script, "eval " .. name)
+      assert.are.equal(0, status, out)
+      assert.are.equal(expected, out)
+      status, out = fed(cases, "eval --case matvec_001 --json " .. name)
+      assert.are.equal(0, status, out)
+      assert.truthy(out:find('"matvec_001"', 1, true))
+      status, out = fed(cases, "verify " .. name)
+      assert.are.equal(0, status, out)
+      assert.truthy(out:find "^%d+ passed, 0 failed")
+    end
+  end)
+
+  it("is named in messages", function()
+    local _, out = fed("x = = 1", "eval -")
+    assert.truthy(out:find "^einloom: stdin:1: ", out)
+    _, out = fed("", "eval -")
+    assert.are.equal("einloom: stdin: the file is empty\n", out)
+    _, out = fed('{"schema": ', "verify -")
+    assert.truthy(out:find("stdin", 1, true) or out:find("-:1", 1, true), out)
+  end)
+end)
+
+describe("an error of a script", function()
+  local script = "local function f() error 'boom' end\nxpcall(f, function() end)\nf()\n"
+
+  local function check(output)
+    local _, traces = output:gsub("stack traceback", "")
+    assert.are.equal(1, traces, output)
+    assert.matches("^einloom: [^\n]*:1: boom\nstack traceback:\n", output)
+    assert.matches(":3: in main chunk", output)
+    for _, own in ipairs { "xpcall", "cli.lua", "errors.lua" } do
+      assert.is_nil(output:find(own, 1, true), output)
+    end
+  end
+
+  it("is told once, without what einloom does around it", function()
+    local name = os.tmpname()
+    local file = assert(io.open(name, "w"))
+    file:write(script)
+    file:close()
+    for _, arguments in ipairs { "eval " .. name, "eval --json " .. name, "run " .. name,
+      "verify x.json --with " .. name } do
+      local status, output = program.run(arguments)
+      assert.are.equal(1, status)
+      check(output)
+    end
+    os.remove(name)
+  end)
+
+  it("that comes out of a library is told from the script on", function()
+    local _, output = program.run_text "local loom = require 'einloom'\nreturn loom.nothing\n"
+    assert.matches(":2: in main chunk", output)
   end)
 end)

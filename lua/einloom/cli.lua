@@ -94,29 +94,35 @@ local function traceback(problem)
   return debug.traceback(tostring(problem), 2)
 end
 
-local function run_lua(path, args)
-  local chunk, message = loadfile(path, "t")
+local function read_file(path) return require "einloom.case".read_file(path) end
+
+local function script_traceback(problem)
+  if type(problem) == "table" and problem.kind then return problem end
+  return { kind = "script", message = errors.traceback(tostring(problem)) }
+end
+
+-- Runs what was read from a file.
+local function run_lua(path, text, args)
+  local source = text:gsub("^#[^\n]*", "")
+  local chunk, message = load(source, path == "-" and "=stdin" or "@" .. path, "t")
   if not chunk then
-    local named = message:find(path, 1, true) and nil or path
+    local named = not (path == "-" or message:find(path, 1, true)) and path or nil
     error(errors.new("syntax", message, { file = named }), 0)
   end
-  local values = table.pack(xpcall(chunk, traceback, table.unpack(args or {})))
+  local values = table.pack(xpcall(chunk, script_traceback, table.unpack(args or {})))
   if not values[1] then error(values[2], 0) end
   return table.pack(table.unpack(values, 2, values.n))
 end
 
-local function is_json(path)
+local function is_json(path, text)
   if path:match "%.json$" then return true end
   if path:match "%.lua$" then return false end
-  return require "einloom.case".read_file(path):match "^%s*[{%[]" ~= nil
+  return text:match "^%s*[{%[]" ~= nil
 end
 
 -- Scripts that come first, e.g. to add kinds of nodes with loom.analyzer.
 local function run_first(paths)
-  for _, path in ipairs(paths) do
-    require "einloom.case".read_file(path)
-    run_lua(path)
-  end
+  for _, path in ipairs(paths) do run_lua(path, read_file(path)) end
 end
 
 local function select_cases(case, list, wanted, path)
@@ -131,14 +137,14 @@ end
 
 -- What a file holds to be evaluated: a list of functions that give a subject each.
 local function subjects(path, args)
-  if not is_json(path) then
-    require "einloom.case".read_file(path)
+  local text = read_file(path)
+  if not is_json(path, text) then
     if args.case then fail("usage", "--case is for files of cases") end
-    return { { open = function() return subject_of_values(path, run_lua(path)) end } }
+    return { { open = function() return subject_of_values(path, run_lua(path, text)) end } }
   end
   local case = require "einloom.case"
   local list = {}
-  local decoded = case.list(case.decode_file(path), path)
+  local decoded = case.list(case.decode_file(path, text), path)
   local chosen = select_cases(case, decoded, args.case, path)
   for i, raw in ipairs(chosen) do
     local name = ("%s: %s: "):format(path, case.label(chosen, i))
@@ -295,9 +301,9 @@ local function repl(_)
 end
 
 local function run(args)
-  require "einloom.case".read_file(args.file)
+  local text = read_file(args.file)
   _G.arg = table.move(args.args, 1, #args.args, 1, { [0] = args.file })
-  run_lua(args.file, args.args)
+  run_lua(args.file, text, args.args)
   return OK
 end
 
@@ -305,14 +311,16 @@ end
 
 local function add_commands(parser)
   local e = parser:command("eval", "Analyse a mapping; print the loop nest and the costs.")
-  e:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of cases.")
+  e:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of "
+    .. "cases; - is the standard input.")
   e:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
   e:option("--case", "The one case of the file with this id.")
   e:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
     :count "*"
   e:flag("--json", "Print the case with its results filled in, as JSON.")
   local v = parser:command("verify", "Compute the cases of files and compare strictly.")
-  v:argument("files", "JSON files: schemas mapping/1, tiles/1, expr/1."):args "+"
+  v:argument("files",
+    "JSON files: schemas mapping/1, tiles/1, expr/1; - is the standard input."):args "+"
   v:option("--layer", "What is compared: reuse, costs, totals or all."):default "all"
     :choices { "reuse", "costs", "totals", "all" }
   v:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)

@@ -83,6 +83,35 @@ local function caller()
   end
 end
 
+-- Names of sources in tracebacks that belong to this folder.
+local function own_sources()
+  local own = {}
+  for level = 2, math.huge do
+    local info = debug.getinfo(level, "S")
+    if not info then return own end
+    if info.source:sub(1, #here) == here then own[info.short_src] = true end
+  end
+end
+
+--- For message handlers: a message with the traceback of the functions that failed, from the file
+--- of the handler inwards, without others of this folder.
+---@param text string
+---@return string
+function errors.traceback(text)
+  local own, lines, last = own_sources(), {}, 0
+  local handler = debug.getinfo(2, "S").short_src
+  for line in debug.traceback("", 3):gmatch "\n(\t[^\n]*)" do
+    local source = line:match "^\t(.-):%d+: in "
+    if source == handler then break end
+    if not own[source] then
+      lines[#lines + 1] = line
+      if source then last = #lines end
+    end
+  end
+  if last == 0 then return text end
+  return text .. "\nstack traceback:\n" .. table.concat(lines, "\n", 1, last)
+end
+
 --- Whether a value is an error object of this module.
 ---@return boolean
 function errors.is(value)

@@ -55,8 +55,7 @@ function repl.show(value) return show(value, 0) end
 
 local function traceback(problem)
   if type(problem) == "table" and problem.kind then return tostring(problem) end
-  local text = debug.traceback(tostring(problem), 2)
-  return (text:gsub("\n[^\n]*%[C%]: in function 'xpcall'.*$", ""))
+  return (errors.traceback(tostring(problem)))
 end
 
 local function evaluate(chunk, write, write_error)

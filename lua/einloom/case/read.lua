@@ -265,18 +265,20 @@ function read_case.from_json(raw)
   return built
 end
 
---- The text of a file; raises an error object that names it.
+--- The text of a file; "-" is the standard input. Raises an error object that names the file.
 ---@param path string
 ---@return string
 function read_case.read_file(path)
-  local function fail(message) error(errors.new("file", message, { file = path }), 0) end
-  local file, message = io.open(path, "rb")
+  local name = path == "-" and "stdin" or path
+  local function fail(message) error(errors.new("file", message, { file = name }), 0) end
+  local file, message
+  if path == "-" then file = io.stdin else file, message = io.open(path, "rb") end
   if not file then
     local named = message:sub(1, #path + 2) == path .. ": "
     fail(named and message:sub(#path + 3) or message)
   end
   local text, problem = file:read "a"
-  file:close()
+  if file ~= io.stdin then file:close() end
   if not text then fail(problem or "cannot be read") end
   if text:sub(1, 3) == "\xEF\xBB\xBF" then text = text:sub(4) end -- byte order mark
   if text:match "^%s*$" then fail "the file is empty" end
@@ -285,9 +287,10 @@ end
 
 --- A JSON file as decoded; raises an error object with the position of a mistake.
 ---@param path string
+---@param text? string what the file holds, if it has been read
 ---@return table
-function read_case.decode_file(path)
-  local raw, message = core.json.decode(read_case.read_file(path), path)
+function read_case.decode_file(path, text)
+  local raw, message = core.json.decode(text or read_case.read_file(path), path)
   if raw == nil then error(message, 0) end
   if type(raw) ~= "table" or raw == null or getmetatable(raw) == array then
     error(errors.new("syntax", "a JSON object was expected", { file = path }), 0)
