@@ -64,6 +64,40 @@ describe("what eval --json prints passes verify:", function()
     assert.has_error(function() loom.write_case(r{ M0 = "2*q" }) end)
   end)
 
+  it("the error of a point that exceeds a limit", function()
+    local script = [[
+      local loom = require "einloom"
+      local w = loom.workload { sizes = { m = 8, k = 4 }, bits = 8, "Z[m] = A[m,k] * B[k]" }
+      local a = loom.arch {
+        loom.memory { "Main", size = math.huge }, loom.memory { "Buf", size = 64 },
+        loom.fanout { "PE", x = 3 }, loom.compute { "MAC" },
+      }
+      return assert(loom.analyze(w, a, loom.mapping ("Main: A B Z\nfor m tile M0\nBuf: A\n"
+        .. "par k tile K0 on PE.x\nfor k, m\nMAC")))
+    ]]
+    files.scratch(script, function(path)
+      for _, row in ipairs {
+        { "M0=1,K0=2" }, { "M0=4,K0=2", "capacity" }, { "M0=4,K0=1", "fanout" },
+      } do
+        local status, out, err = command("eval", "--json", path, "--at", row[1])
+        assert.are.equal(row[2] and 1 or 0, status, err)
+        local raw = core.json.decode(out)
+        assert.are.equal(row[2], raw.expected.error)
+        if row[2] then assert.truthy(err:find("at K0 = %d, M0 = %d: einsum 'Z': "), err) end
+        files.scratch(out, function(json)
+          assert.are.equal(1, loom.verify(json).passed)
+        end, ".json")
+        raw.expected = { error = row[2] == "fanout" and "capacity" or "fanout" }
+        files.scratch(core.json.encode(raw), function(json)
+          assert.are.equal(1, loom.verify(json).failed)
+        end, ".json")
+      end
+      assert.are.equal(1, check(path, "--at", "M0=1,K0=2", "--at", "M0=4,K0=2"))
+      local r = dofile(path)
+      assert.truthy(loom.write_case(r { M0 = 4, K0 = 2 }):find '"error": "capacity"')
+    end, ".lua")
+  end)
+
   it("a changed formula fails", function()
     local text = loom.write_case(dofile(files.root "examples/matmul.lua"))
     local changed, count = text:gsub('"512%*M0"', '"513*M0"', 1)

@@ -149,8 +149,25 @@ local function check_samples(results, samples)
   end
 end
 
--- What is computed of a result, as JSON data; a limit that is not met is an error unless points are
--- given, and then its message and kind are returned too.
+-- The result at a point of it, or its own.
+local function at(r, point) return rawequal(point, r.point) and r or r(point) end
+
+-- The limit that is exceeded at one of some points: message, kind.
+local function first_exceeded(r, list)
+  for _, point in ipairs(list) do
+    local energy, message, kind = at(r, point):energy()
+    if not energy then
+      local parts = {}
+      for i, name in ipairs(errors.keys(point)) do
+        parts[i] = ("%s = %s"):format(name, point[name])
+      end
+      return ("at %s: %s"):format(table.concat(parts, ", "), message), kind
+    end
+  end
+end
+
+-- What is computed of a result, as JSON data. Without points a limit that is not met is an error,
+-- and then its message and kind are returned too.
 local function expected_json(r, samples)
   local with_points = #samples > 0
   local costs, message, kind = require "einloom.model".cost(r.raw, r.workload, r.arch, r.mapping,
@@ -166,29 +183,34 @@ end
 local function samples_of(r, samples)
   if not next(r.point) then return samples end
   local list = {}
-  for i, sample in ipairs(samples) do
-    list[i] = rawequal(sample, r.point) and sample or r(sample).point
-  end
+  for i, sample in ipairs(samples) do list[i] = at(r, sample).point end
   return list
 end
 
---- A case with its results filled in, as JSON data. Where a limit of the architecture is not met
---- the result is that error, and its message and kind are returned too.
+--- A case with its results filled in, as JSON data. Where a limit of the architecture is not met,
+--- by the mapping or at a point, the result is that error, and its message and kind are returned.
+--- Samples that were read with a case tell formulas apart and may exceed limits.
 ---@param r einloom.Result
 ---@param samples? table[] points of the result, or its own
 ---@return table
 ---@return string? message
 ---@return string? kind
 function write_case.with_results(r, samples)
-  samples = samples_of(r, samples or {})
+  samples = samples or {}
+  local of_case = read_case.are_samples(samples)
   local out = write_case.to_json(r.workload, r.arch, r.mapping)
   out.model = "reference"
   if next(require "einloom.result".options_of(r)) then
     out.tags = setmetatable({ "lenient_input" }, array)
   end
-  out.samples = #samples > 0 and write(samples, "samples") or nil
+  local formulas = samples_of(r, samples)
+  out.samples = #samples > 0 and write(formulas, "samples") or nil
   local message, kind
-  out.expected, message, kind = expected_json(r, samples)
+  out.expected, message, kind = expected_json(r, formulas)
+  if not message and not of_case then
+    message, kind = first_exceeded(r, samples)
+    if message then out.expected = { error = kind, message_about = message } end
+  end
   return out, message, kind
 end
 

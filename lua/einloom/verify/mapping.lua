@@ -179,6 +179,13 @@ local function compute(run, raw, layer)
   if layer == "reuse" then return result end
   local costs
   costs, message, kind = model.cost(result, w, a, m, { allow_exceeded_limits = raw.samples ~= nil })
+  if costs and layers_of_kind[(raw.expected or {}).error] then
+    for i, sample in ipairs(run.samples) do
+      local energy
+      energy, message, kind = r(sample):energy()
+      if not energy then return nil, nil, ("samples[%d]: %s"):format(i, message), kind end
+    end
+  end
   return costs and result, costs, message, kind
 end
 
