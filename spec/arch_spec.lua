@@ -172,7 +172,8 @@ describe("an architecture", function()
     assert.equal("bad_argument", front.raised(arch.memory, "DRAM").kind)
     local e = front.raised(arch.new, { mac }, 3)
     assert.equal("bad_argument", e.kind)
-    assert.equal("loom.arch takes one table: argument 2 is a number too many", e.message)
+    assert.equal("loom.arch takes one table and nothing else, got a number as argument 2",
+      e.message)
     assert.equal(1, #arch.new({ mac }, nil).nodes)
   end)
 

@@ -52,6 +52,8 @@ describe("the library of costs", function()
       models.sram { size = 4096 * kB, width = 64, extrapolate = true }())
     refused({ "bits 64 is outside" }, models.adder, { bits = 64 })
     refused({ "node 3 is outside" }, models.area_ratio, 45, 3)
+    local e = front.raised(models.energy_ratio, 45, 3)
+    front.mentions(tostring(e), { "node 3 is outside the table, 7 to 180" }, { "extrapolate" })
   end)
 
   it("counts bits of an access and widths of operators", function()

@@ -327,8 +327,8 @@ function errors.only_argument(function_name, ...)
   for i = 1, select("#", ...) do
     local x = select(i, ...)
     if x ~= nil then
-      errors.raise("bad_argument", ("%s takes one table: argument %d is a %s too many"):format(
-        function_name, i + 1, type(x)))
+      errors.raise("bad_argument", ("%s takes one table and nothing else, got a %s as argument %d")
+        :format(function_name, type(x), i + 1))
     end
   end
 end

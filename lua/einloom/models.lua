@@ -26,8 +26,8 @@ local function neighbours(points, x, what, extrapolate)
   local xs = sorted(points)
   local low, high = xs[1], xs[#xs]
   if (x < low or x > high) and not extrapolate then
-    fail("%s %s is outside the table, %s to %s (extrapolate = true goes on beyond its ends)",
-      what, tostring(x), tostring(low), tostring(high))
+    fail("%s %s is outside the table, %s to %s%s", what, tostring(x), tostring(low),
+      tostring(high), extrapolate == nil and " (extrapolate = true goes on beyond its ends)" or "")
   end
   if #xs < 2 then fail("the table of %s has fewer than two points", what) end
   local i = 1
@@ -183,7 +183,8 @@ local function scaling(tables, models)
     from, to = number(from, "from"), number(to, "to")
     if from == to then return 1 end
     local points = tables.node_area.points
-    return rounded(interpolate(points, to, "node") / interpolate(points, from, "node"))
+    return rounded(interpolate(points, to, "node", false)
+      / interpolate(points, from, "node", false))
   end
 
   local scale = {}
