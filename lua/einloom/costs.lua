@@ -75,8 +75,8 @@ local function mistake_in(method, names, known)
   local n, seen = 0, {}
   for key in pairs(names) do
     if math.type(key) ~= "integer" or key < 1 then
-      return ("%s: by is a name or a list of names, e.g. by = %q, and has no keys ('%s')"):format(
-        method, known[1], tostring(key))
+      return ("%s: by is a name or a list of names, e.g. by = %q, not a table with keys ('%s')")
+        :format(method, known[1], tostring(key))
     end
     n = math.max(n, key)
   end
