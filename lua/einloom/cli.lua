@@ -94,7 +94,7 @@ local function traceback(problem)
   return debug.traceback(tostring(problem), 2)
 end
 
-local function read_file(path) return require "einloom.case".read_file(path) end
+local function read_file(path) return require "einloom.case.read".read_file(path) end
 
 local function script_traceback(problem)
   if type(problem) == "table" and problem.kind then return problem end
