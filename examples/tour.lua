@@ -26,10 +26,19 @@ for _, way in ipairs { "unfused", "fused" } do
     workload("mobilenet_v2", "bottleneck4", "repeats"), mapping "inverted_residual"[way],
     { E0 = 32 })
 end
-pair("eyeriss resnet50 conv3", machine "eyeriss_like", workload("resnet50", "conv3"),
-  mapping "row_stationary", { M1 = 64, C1 = 16 })
-pair("nvdla resnet50 conv3", machine "nvdla", workload("resnet50", "conv3", 8),
-  mapping "nvdla_conv", { P0 = 4 })
+for _, layer in ipairs {
+  "conv3", "conv3_reduce", "conv3_expand", "conv4", "conv4_reduce", "conv4_expand",
+} do
+  pair("eyeriss resnet50 " .. layer, machine "eyeriss_like", workload("resnet50", layer),
+    mapping "row_stationary", { M1 = 64, C1 = 16 })
+end
+for stage, rows in ipairs { 4, 7, 7 } do
+  for _, part in ipairs { "", "_reduce", "_expand" } do
+    local layer = ("conv%d%s"):format(stage + 2, part)
+    pair("nvdla resnet50 " .. layer, machine "nvdla", workload("resnet50", layer, 8),
+      mapping "nvdla_conv", { P0 = rows })
+  end
+end
 pair("simba resnet50 conv4", machine "simba", workload("resnet50", "conv4", 8),
   mapping "simba_conv")
 pair("cim matmul", machine "cim_macro",
