@@ -64,7 +64,7 @@ describe("reading and writing", function()
       for _, raw in ipairs(source.cases) do
         local c = case.from_json(raw)
         local r = assert(loom.analyze(c.workload, c.arch, c.mapping, c.options))
-        local out = case.with_results(r, c.samples)
+        local out = case.with_results(r, c.samples, true)
         out.id, out.tags = raw.id, raw.tags
         filled[#filled + 1] = out
       end

@@ -204,7 +204,8 @@ local function json_of(subject, r, args)
   local list, places = points_of(subject, args)
   for i, point in ipairs(list) do at(r, point, places[i]) end
   if #list == 0 and next(r.point) then list = { r.point } end
-  local filled, message, kind = case.with_results(r, list)
+  local samples_of_case = subject.raw ~= nil and #args.at == 0
+  local filled, message, kind = case.with_results(r, list, samples_of_case)
   for _, key in ipairs { "family", "note", "tags" } do
     if subject.raw then filled[key] = subject.raw[key] end
   end

@@ -30,20 +30,26 @@ local function at(data, value) return points.at(value, data.point) end
 
 local zero = core.int(0)
 
+-- What a limit needs and has at the result's point, as a sentence.
+local function limit_text(data, row)
+  local what = row.einsum and ("einsum '%s': what is reserved in '%s'"):format(row.einsum,
+    row.component) or ("what is in '%s' at once"):format(row.component)
+  if row.dim then
+    what = ("einsum '%s': dimension '%s' of '%s'"):format(row.einsum, row.dim, row.component)
+  end
+  return ("%s needs %s %s, %s are available"):format(what, at(data, row.needed),
+    row.dim and "instances" or "bits", at(data, row.available))
+end
+
 -- The first limit that is exceeded at the result's point: message, kind.
 local function first_exceeded(data)
-  local limits = {}
   for _, row in ipairs(kept[data.raw].limits) do
     if at(data, row.condition) == zero then
-      limits[1] = {}
-      for key, value in pairs(row) do limits[1][key] = at(data, value) end
-      break
+      local met, message, kind = model.cost(data.raw, data.workload, data.arch, data.mapping)
+      if met then message, kind = limit_text(data, row), row.kind end
+      return message, kind
     end
   end
-  if #limits == 0 then return nil end
-  local strict, message, kind = model.cost(data.raw, data.workload, data.arch, data.mapping)
-  if strict then message, kind = require "einloom.show.costs".exceeded(limits) end
-  return message, kind
 end
 
 -- Result's data -> { message, kind } of the limit that it exceeds, or {}.

@@ -185,17 +185,8 @@ local function need(raw, key)
   return object(raw[key], key, "an object was")
 end
 
--- The lists of samples that were read with a case.
-local own_samples = setmetatable({}, { __mode = "k" })
-
---- Whether a list of points is the samples of a case that was read.
----@param list table[]
----@return boolean
-function read_case.are_samples(list) return own_samples[list] == true end
-
 local function read_samples(raw)
   local samples = {}
-  own_samples[samples] = true
   if raw.samples == nil then return samples end
   for i, sample in ipairs(need_list(raw.samples, "samples")) do
     local path = ("samples[%d]"):format(i)

@@ -335,21 +335,4 @@ function costs.text(c, arch, point, bound_by)
   return print_rows(view.rows)
 end
 
---- The first limit that is exceeded, as a sentence.
----@param limits_ table[] constraints with values at the point
----@return string? message, string? kind
-function costs.exceeded(limits_)
-  for _, r in ipairs(limits_) do
-    if is_zero(r.condition) then
-      local what = r.einsum and ("einsum '%s': what is reserved in '%s'"):format(r.einsum,
-        r.component) or ("what is in '%s' at once"):format(r.component)
-      if r.dim then
-        what = ("einsum '%s': dimension '%s' of '%s'"):format(r.einsum, r.dim, r.component)
-      end
-      return ("%s needs %s %s, %s are available"):format(what, r.needed,
-        r.dim and "instances" or "bits", r.available), r.kind
-    end
-  end
-end
-
 return costs
