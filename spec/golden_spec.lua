@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Every golden file through `einloom verify`: nothing fails, and no case goes missing.  One
--- recorded number is wrong: the tool multiplied 2688089063424 by 184683593728 in 64 bits.
+-- recorded number is disputed: the tool multiplied 2688089063424 by 184683593728 in 64 bits.
 
 local core = require "einloom.core"
 local files = require "support.files"
@@ -17,16 +17,16 @@ local function json_files(folder)
 end
 
 local wrapped = {
-  ["special.json"] = "special_032: totals.energy_delay_product: expected "
-    .. 2688089063424 * 184683593728 .. ", got 496445948494078040604672",
+  ["special.json"] = "special_032: totals.energy_delay_product: disputed: "
+    .. 2688089063424 * 184683593728
+    .. " was recorded modulo 2^64, exact is 496445948494078040604672",
 }
 
 local function check(path)
   local lines = {}
   local summary = verify.files({ path }, "all", function(line) lines[#lines + 1] = line end)
-  local known = wrapped[path:match "[^/]*$"]
-  assert.are.equal(known or "", table.concat(lines, "\n"))
-  assert.are.equal(known and 1 or 0, summary.failed)
+  assert.are.equal(wrapped[path:match "[^/]*$"] or "", table.concat(lines, "\n"))
+  assert.are.equal(0, summary.failed)
   local raw = core.json.decode(files.read(path))
   local cases = raw.cases or raw.expressions
   local undisputed = 0

@@ -332,6 +332,35 @@ describe("verify on what is disputed", function()
   end)
 end)
 
+describe("verify on numbers recorded modulo 2^64", function()
+  local recorded = 2688089063424 * 184683593728
+
+  it("disputes them, and says which number is exact", function()
+    local raw = load_case("special", "special_032")
+    local summary, lines = run(raw, "all")
+    assert.are.same({ passed = 1, failed = 0, disputed = 1, left_out = 0 }, summary)
+    assert.are.equal(1, #lines)
+    assert.truthy(lines[1]:find("energy_delay_product: disputed: " .. recorded, 1, true))
+    assert.truthy(lines[1]:find("exact is 496445948494078040604672", 1, true))
+  end)
+
+  it("fails on their neighbours and on other multiples", function()
+    for _, off in ipairs { -1, 1, 1 << 32, 1 << 62, math.mininteger } do
+      local raw, case = load_case("special", "special_032")
+      case.expected.totals.energy_delay_product = recorded + off
+      assert_fails(raw, "energy_delay_product", "all")
+    end
+  end)
+
+  it("fails where the exact number has 64 bits", function()
+    local raw, _, reuse = matmul()
+    for _, wrong in ipairs { reuse.compute[1].total_ops + math.mininteger, -1, 0 } do
+      reuse.compute[1].total_ops = wrong
+      assert_fails(raw, "total_ops")
+    end
+  end)
+end)
+
 describe("verify on costs and totals", function()
   local function costs()
     local raw, case = load_case("leakage", "leakage_001")

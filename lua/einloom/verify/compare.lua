@@ -63,6 +63,7 @@ function compare.anything() return { kind = "anything" } end
 ---@field rounded? boolean all numbers were rounded, integers too: the tolerance holds for each
 ---@field samples table[] the points at which formulas are compared
 ---@field differ fun(path: string, expected: string, got: string)
+---@field wrapped fun(path: string, expected: string, got: string) recorded modulo 2^64
 ---@field disputed? fun(path: string, keys: table): boolean
 
 local function show(value)
@@ -98,6 +99,16 @@ local function scalar_equal(run, expected, got)
   if expected == "inf" then return false end
   local ok, exact = pcall(core.number, expected)
   return ok and exact == got
+end
+
+local word = core.number(2) ^ 64
+
+-- Was the number recorded by a tool that multiplied in 64 bits? Then it is the exact one modulo
+-- 2^64, and no integer of 64 bits could be right.
+local function recorded_wrapped(expected, got)
+  if math.type(expected) ~= "integer" or not core.is_expr(got) then return false end
+  if not got:is_number() or not got:is_integer() or got:tointeger() then return false end
+  return (got - expected) % word == core.int(0)
 end
 
 -- Without samples the formulas themselves must be equal.
@@ -136,6 +147,8 @@ function leaf.number(run, path, expected, got)
     problem = formula_differs(run, expected, core.is_expr(got) and got or core.number(got))
   elseif type(expected) ~= "number" and type(expected) ~= "string" then
     problem = "a number, not " .. show(expected)
+  elseif recorded_wrapped(expected, got) then
+    run.wrapped(path, show(expected), show_number(run, got))
   elseif not scalar_equal(run, expected, got) then
     problem = show(expected)
   end

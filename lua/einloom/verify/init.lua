@@ -135,9 +135,9 @@ local function check_disputed_names(raw, seen, run)
   end
 end
 
--- One case. Differences go to `differ`; returns "passed", "failed", "disputed" or "left out",
--- and whether some of its fields are disputed.
-local function check_case(adapter, tolerances, raw, layer, differ)
+-- One case. Differences go to `differ`, numbers that were recorded modulo 2^64 to `wrapped`; returns
+-- "passed", "failed", "disputed" or "left out", and whether some of its fields are disputed.
+local function check_case(adapter, tolerances, raw, layer, differ, wrapped)
   local key, wanted = malformed(raw)
   if key then
     differ(key, wanted, core.json.encode(raw[key]))
@@ -147,7 +147,7 @@ local function check_case(adapter, tolerances, raw, layer, differ)
     differ("expected", "a result", "a case without one")
     return "failed", false
   end
-  local failed, seen = false, {}
+  local failed, overflowed, seen = false, false, {}
   local whole = raw.disputed == true and raw.disputed_fields == nil
   local run = {
     tolerance = tolerances.default,
@@ -160,6 +160,10 @@ local function check_case(adapter, tolerances, raw, layer, differ)
       failed = true
       if not whole then differ(...) end
     end,
+    wrapped = function(...)
+      overflowed = true
+      if not whole then wrapped(...) end
+    end,
   }
   local ok, answer = protected(adapter, run, raw, layer)
   if not ok then
@@ -169,7 +173,7 @@ local function check_case(adapter, tolerances, raw, layer, differ)
   if answer == "left out" then return answer, false end
   if whole then return "disputed", false end
   if layer == "all" then check_disputed_names(raw, seen, run) end
-  return failed and "failed" or "passed", next(seen) ~= nil
+  return failed and "failed" or "passed", overflowed or next(seen) ~= nil
 end
 
 local function check_duplicates(cases, path)
@@ -208,7 +212,11 @@ function verify.file(path, layer, write, summary)
       write(("%s: %s: expected %s, got %s"):format(entry.id, field ~= "" and field or "result",
         expected, got))
     end
-    local outcome, some_disputed = check_case(module, tolerances, entry, layer, differ)
+    local function wrapped(field, expected, got)
+      write(("%s: %s: disputed: %s was recorded modulo 2^64, exact is %s"):format(entry.id, field,
+        expected, got))
+    end
+    local outcome, some_disputed = check_case(module, tolerances, entry, layer, differ, wrapped)
     local key = outcome == "left out" and "left_out" or outcome
     summary[key] = summary[key] + 1
     if some_disputed then summary.disputed = summary.disputed + 1 end
