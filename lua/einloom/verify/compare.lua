@@ -101,14 +101,14 @@ local function scalar_equal(run, expected, got)
   return ok and exact == got
 end
 
-local word = core.number(2) ^ 64
+local two_to_64 = core.number(2) ^ 64
 
 -- Was the number recorded by a tool that multiplied in 64 bits? Then it is the exact one modulo
 -- 2^64, and no integer of 64 bits could be right.
 local function recorded_wrapped(expected, got)
   if math.type(expected) ~= "integer" or not core.is_expr(got) then return false end
   if not got:is_number() or not got:is_integer() or got:tointeger() then return false end
-  return (got - expected) % word == core.int(0)
+  return (got - expected) % two_to_64 == core.int(0)
 end
 
 -- Without samples the formulas themselves must be equal.
