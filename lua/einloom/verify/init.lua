@@ -135,8 +135,8 @@ local function check_disputed_names(raw, seen, run)
   end
 end
 
--- One case. Differences go to `differ`, numbers recorded modulo 2^64 to `wrapped`; returns "passed",
--- "failed", "disputed" or "left out", and whether some of its fields are disputed.
+-- One case. Differences go to `differ`, numbers recorded modulo 2^64 to `wrapped`. Returns
+-- "passed", "failed", "disputed" or "left out", and whether some of its fields are disputed.
 local function check_case(adapter, tolerances, raw, layer, differ, wrapped)
   local key, wanted = malformed(raw)
   if key then
