@@ -412,6 +412,10 @@ LOOM_API int loom_mapping_toll(loom_mapping *m, int list, const char *component,
 LOOM_API int loom_mapping_custom(loom_mapping *m, int list, const char *kind, const char *component,
                                  bool may_lower);
 LOOM_API loom_status loom_mapping_tensor(loom_mapping *m, int holder, const char *tensor);
+/* What becomes of the contents of a storage node at the end of a visit: dropped, or kept so that
+** only the difference to the next tile moves.  A node that is not told follows loom_options. */
+typedef enum loom_lifetime { LOOM_SCOPE, LOOM_RETAIN } loom_lifetime;
+LOOM_API loom_status loom_mapping_lifetime(loom_mapping *m, int storage, loom_lifetime lifetime);
 /* Tile: extent inside the loop, LOOM_NONE leaves it open (the analysis gives it the symbols of
 ** loom_loop_symbol); first: extent of the first tile or LOOM_NONE. */
 LOOM_API int loom_mapping_temporal(loom_mapping *m, int list, const char *variable, loom_expr tile,
@@ -421,6 +425,14 @@ LOOM_API int loom_mapping_spatial(loom_mapping *m, int list, const char *variabl
 /* The variable a loop has in one einsum, where it differs. */
 LOOM_API loom_status loom_mapping_variable_in(loom_mapping *m, int loop, const char *einsum,
                                               const char *variable);
+/* The tiles of a loop start every `step` values where that is less than their extent: what two of
+** them share is gone through, and computed, twice.  There are as many as reach the end of the extent
+** around the loop; the last is clipped there. */
+LOOM_API loom_status loom_mapping_step(loom_mapping *m, int loop, loom_expr step);
+/* The tiles of a shared loop in one einsum, after loom_mapping_variable_in; first and step LOOM_NONE:
+** none. */
+LOOM_API loom_status loom_mapping_tile_in(loom_mapping *m, int loop, const char *einsum,
+                                          loom_expr tile, loom_expr first, loom_expr step);
 /* Splits: the branches run one after the other in each iteration of the loops above; as the stages of
 ** a pipeline over the iterations of the loops in the same list; or at the same time.  They differ in
 ** elapsed time and in what is in memory together, not in reuse. */
@@ -511,10 +523,11 @@ typedef struct loom_first_latency {
 typedef struct loom_node {
   loom_node_kind kind;
   const char *custom, *tensor, *component, *dim, *variable, *einsum;
-  loom_expr tile, first, trips;
+  loom_expr tile, first, step, trips;
   bool persistent, backing, fused;
-  int loop;   /* position among the loops of the path, or -1 */
-  int source; /* number of the mapping's node; of a reservation: its holder's */
+  loom_lifetime lifetime; /* of a storage node: its own or that of loom_options */
+  int loop;               /* position among the loops of the path, or -1 */
+  int source;             /* number of the mapping's node; of a reservation: its holder's */
 } loom_node;
 
 /* What a node is analysed from and gives back, innermost buffet first.  Fields are filled in the
@@ -557,7 +570,16 @@ typedef struct loom_node_analyzer {
   void *data;
 } loom_node_analyzer;
 
+/* How is counted: `reference` with averages and bounding boxes, `exact` what the loop nest really
+** does (doc/formulas.md). */
+typedef enum loom_model { LOOM_REFERENCE, LOOM_EXACT } loom_model;
+
 typedef struct loom_options {
+  loom_model model;
+  /* Conventions of the model `exact`; the reference has the first of each pair alone: */
+  loom_lifetime lifetime;        /* of storage nodes that do not say: LOOM_SCOPE, LOOM_RETAIN */
+  bool uncounted_drains;         /* reading values to write them back is an action, or is not */
+  bool partial_sums_to_one_unit; /* all units that reduce into an element get its old sum, or one */
   /* Accepted instead of an error: */
   bool allow_unknown_tensors;  /* holders may list tensors no einsum of the workload has */
   bool allow_growing_tiles;    /* a tile may be larger than the extent it cuts */

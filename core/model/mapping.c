@@ -5,11 +5,20 @@
 #include <stdio.h>
 #include <string.h>
 
+static void mark_tiles(loom_ctx *ctx, loom_expr tile, loom_expr first, loom_expr step) {
+  if (tile != LOOM_NONE) loom_gc_mark(ctx, tile);
+  if (first != LOOM_NONE) loom_gc_mark(ctx, first);
+  if (step != LOOM_NONE) loom_gc_mark(ctx, step);
+}
+
 static void mark(loom_owner *owner, loom_ctx *ctx) {
   loom_mapping *m = (loom_mapping *)(void *)owner;
   for (size_t i = 0; i < m->nodes.n; i++) {
-    if (m->nodes.at[i].tile != LOOM_NONE) loom_gc_mark(ctx, m->nodes.at[i].tile);
-    if (m->nodes.at[i].first != LOOM_NONE) loom_gc_mark(ctx, m->nodes.at[i].first);
+    const loom_mapping_node *node = &m->nodes.at[i];
+    mark_tiles(ctx, node->tile, node->first, node->step);
+    for (size_t k = 0; k < node->aliases.n; k++)
+      mark_tiles(ctx, node->aliases.at[k].tile, node->aliases.at[k].first,
+                 node->aliases.at[k].step);
   }
 }
 
@@ -109,6 +118,16 @@ loom_status loom_mapping_tensor(loom_mapping *m, int holder, const char *tensor)
   return name && loom_vec_push(m->ctx, &node->tensors, name) ? LOOM_OK : recorded(m);
 }
 
+loom_status loom_mapping_lifetime(loom_mapping *m, int storage, loom_lifetime lifetime) {
+  loom_mapping_node *node = node_at(m, storage);
+  if (!node) return recorded(m);
+  if (node->kind != LOOM_NODE_STORAGE)
+    return loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "node number %d is no storage node", storage);
+  node->has_lifetime = true;
+  node->lifetime = lifetime;
+  return LOOM_OK;
+}
+
 /* A tile that failed to build is an error already recorded, not an open or absent tile. */
 static bool failed_tile(const loom_mapping *m, loom_expr tile, loom_expr first) {
   return (tile == LOOM_NONE || first == LOOM_NONE) && recorded(m) != LOOM_OK;
@@ -135,16 +154,46 @@ int loom_mapping_spatial(loom_mapping *m, int list, const char *variable, loom_e
                                       .dim = dimension});
 }
 
+static loom_mapping_node *loop_at(const loom_mapping *m, int loop) {
+  loom_mapping_node *node = node_at(m, loop);
+  if (!node || loom_node_is_loop(node->kind)) return node;
+  loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "node number %d is no loop", loop);
+  return NULL;
+}
+
 loom_status loom_mapping_variable_in(loom_mapping *m, int loop, const char *einsum,
                                      const char *variable) {
-  loom_mapping_node *node = node_at(m, loop);
+  loom_mapping_node *node = loop_at(m, loop);
   if (!node) return recorded(m);
-  if (!loom_node_is_loop(node->kind))
-    return loom_error_set(m->ctx, LOOM_ERR_ARGUMENT, "node number %d is no loop", loop);
-  loom_alias alias = {loom_arena_string(&m->arena, einsum), loom_arena_string(&m->arena, variable)};
+  loom_alias alias = {.einsum = loom_arena_string(&m->arena, einsum),
+                      .variable = loom_arena_string(&m->arena, variable)};
   if (!alias.einsum || !alias.variable || !loom_vec_push(m->ctx, &node->aliases, alias))
     return recorded(m);
   return LOOM_OK;
+}
+
+loom_status loom_mapping_step(loom_mapping *m, int loop, loom_expr step) {
+  loom_mapping_node *node = loop_at(m, loop);
+  if (!node || failed_tile(m, node->tile, step)) return recorded(m);
+  node->step = step;
+  return LOOM_OK;
+}
+
+loom_status loom_mapping_tile_in(loom_mapping *m, int loop, const char *einsum, loom_expr tile,
+                                 loom_expr first, loom_expr step) {
+  loom_mapping_node *node = loop_at(m, loop);
+  if (!node || failed_tile(m, tile, first) || failed_tile(m, tile, step)) return recorded(m);
+  for (size_t i = 0; i < node->aliases.n; i++) {
+    loom_alias *alias = &node->aliases.at[i];
+    if (strcmp(alias->einsum, einsum) != 0) continue;
+    alias->own_tiles = true;
+    alias->tile = tile;
+    alias->first = first;
+    alias->step = step;
+    return LOOM_OK;
+  }
+  return loom_error_set(m->ctx, LOOM_ERR_ARGUMENT,
+                        "loop number %d has no variable of its own in einsum '%s'", loop, einsum);
 }
 
 int loom_mapping_sequential(loom_mapping *m, int list) {
@@ -211,8 +260,13 @@ const char *loom_mapping_place(const loom_mapping *m, int node, char buffer[LOOM
   return end;
 }
 
-const char *loom_mapping_variable_of(const loom_mapping_node *loop, const char *einsum) {
+loom_alias loom_mapping_loop_in(const loom_mapping_node *loop, const char *einsum) {
+  loom_alias found = {.einsum = einsum, .variable = loop->variable};
   for (size_t i = 0; i < loop->aliases.n; i++)
-    if (strcmp(loop->aliases.at[i].einsum, einsum) == 0) return loop->aliases.at[i].variable;
-  return loop->variable;
+    if (strcmp(loop->aliases.at[i].einsum, einsum) == 0) found = loop->aliases.at[i];
+  if (found.own_tiles) return found;
+  found.tile = loop->tile;
+  found.first = loop->first;
+  found.step = loop->step;
+  return found;
 }

@@ -9,17 +9,21 @@
 #include "model/arena.h"
 #include "model/names.h"
 
+/* What a loop is in one einsum; own_tiles: its tiles differ too. */
 typedef struct loom_alias {
   const char *einsum, *variable;
+  bool own_tiles;
+  loom_expr tile, first, step;
 } loom_alias;
 
-/* Names as they were given; LOOM_NONE: an open tile, no first tile. */
+/* Names as they were given; LOOM_NONE: an open tile, no first tile, tiles that do not overlap. */
 typedef struct loom_mapping_node {
   loom_node_kind kind;
   int list, position;
   const char *component, *dim, *variable, *einsum, *custom, *where;
-  loom_expr tile, first;
-  bool persistent, may_lower;
+  loom_expr tile, first, step;
+  bool persistent, may_lower, has_lifetime;
+  loom_lifetime lifetime;
   LOOM_VEC(const char *) tensors;
   LOOM_VEC(loom_alias) aliases;
   LOOM_VEC(int) branches; /* lists */
@@ -42,8 +46,8 @@ struct loom_mapping {
 ** far down are cut to the inner part), in buffer. */
 #define LOOM_WHERE_SIZE 160
 const char *loom_mapping_place(const loom_mapping *m, int node, char buffer[LOOM_WHERE_SIZE]);
-/* The variable a loop has in an einsum. */
-const char *loom_mapping_variable_of(const loom_mapping_node *loop, const char *einsum);
+/* What a loop is in an einsum. */
+loom_alias loom_mapping_loop_in(const loom_mapping_node *loop, const char *einsum);
 
 static inline bool loom_node_is_loop(loom_node_kind kind) {
   return kind == LOOM_NODE_TEMPORAL || kind == LOOM_NODE_SPATIAL;

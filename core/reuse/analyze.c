@@ -78,6 +78,7 @@ static void mark(loom_owner *owner, loom_ctx *ctx) {
   for (size_t i = 0; i < an->n_loops; i++) {
     mark_one(ctx, an->loops[i].tile);
     mark_one(ctx, an->loops[i].first);
+    mark_one(ctx, an->loops[i].step);
     mark_one(ctx, an->loops[i].trips);
     mark_one(ctx, an->loops[i].reference);
   }
@@ -147,8 +148,8 @@ static bool add_symbol(loom_result_part *part, loom_expr symbol) {
 static loom_status list_symbols(loom_analysis *an, loom_result_part *part) {
   size_t room = 0;
   for (size_t i = 0; i < an->n_loops; i++) {
-    const loom_expr shapes[2] = {an->loops[i].first, an->loops[i].tile};
-    for (int k = 0; k < 2; k++)
+    const loom_expr shapes[3] = {an->loops[i].first, an->loops[i].step, an->loops[i].tile};
+    for (int k = 0; k < 3; k++)
       if (shapes[k] != LOOM_NONE && !loom_expr_is_num(an->ctx, shapes[k]))
         room += loom_expr_symbols(an->ctx, shapes[k], NULL, 0);
   }
@@ -156,8 +157,8 @@ static loom_status list_symbols(loom_analysis *an, loom_result_part *part) {
   loom_expr *found = loom_arena_array(&an->scratch, room, sizeof *found);
   if (!part->symbols || !found) return loom_failed(an);
   for (size_t i = 0; i < an->n_loops; i++) {
-    const loom_expr shapes[2] = {an->loops[i].first, an->loops[i].tile};
-    for (int k = 0; k < 2; k++) {
+    const loom_expr shapes[3] = {an->loops[i].first, an->loops[i].step, an->loops[i].tile};
+    for (int k = 0; k < 3; k++) {
       if (shapes[k] == LOOM_NONE || loom_expr_is_num(an->ctx, shapes[k])) continue;
       size_t n = loom_expr_symbols(an->ctx, shapes[k], found, room);
       for (size_t s = 0; s < n && s < room; s++) add_symbol(part, found[s]);
@@ -289,6 +290,10 @@ loom_result *loom_analyze(const loom_workload *w, const loom_arch *a, const loom
   if (a->ctx != ctx || m->ctx != ctx) {
     loom_error_set(ctx, LOOM_ERR_ARGUMENT,
                    "workload, architecture and mapping belong to different contexts");
+    return NULL;
+  }
+  if (options && options->model != LOOM_REFERENCE) {
+    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "the model exact is not there");
     return NULL;
   }
   loom_analysis an = {.ctx = ctx,

@@ -37,10 +37,29 @@ static loom_status check_fits(const loom_analysis *an, const loom_loop *loop, co
   return status;
 }
 
+/* Tiles that overlap begin at most one tile apart, and leave no choice of a first one. */
+static loom_status check_step(const loom_analysis *an, const loom_loop *loop) {
+  int source = an->path[loop->at].source;
+  loom_status status = check_tile(an, loop, "step", loop->step);
+  if (status != LOOM_OK) return status;
+  if (an->options->model == LOOM_REFERENCE)
+    return loom_fail(an, LOOM_ERR_BAD_TILE_SHAPE, source,
+                     "tiles that overlap (a step) are not counted by the model reference");
+  if (loop->first != LOOM_NONE)
+    return loom_fail(an, LOOM_ERR_BAD_TILE_SHAPE, source,
+                     "a loop has a first tile shape or a step, not both");
+  if (!loom_facts_negative(loom_facts_difference(an->ctx, loop->tile, loop->step))) return LOOM_OK;
+  return loom_fail(an, LOOM_ERR_BAD_TILE_SHAPE, source,
+                   "the step of the loop over '%s' is larger than its tile shape: it leaves out "
+                   "values",
+                   an->path[loop->at].node.variable);
+}
+
 static loom_status check_loop(const loom_analysis *an, const loom_loop *loop) {
   bool first = loop->first != LOOM_NONE;
   loom_status status = check_tile(an, loop, "tile shape", loop->tile);
   if (status == LOOM_OK && first) status = check_tile(an, loop, "first tile shape", loop->first);
+  if (status == LOOM_OK && loop->step != LOOM_NONE) status = check_step(an, loop);
   const loom_loop *outer = loop->outer < 0 ? NULL : &an->loops[loop->outer];
   loom_expr extents[2] = {outer ? outer->tile : an->w->variables.at[loop->variable].size,
                           outer ? outer->first : LOOM_NONE};
@@ -112,6 +131,16 @@ static loom_status check_einsum(const loom_analysis *an) {
   return LOOM_OK;
 }
 
+/* The reference drops the contents of every storage node at the end of a visit. */
+static loom_status check_lifetimes(const loom_analysis *an) {
+  for (size_t i = 0; i < an->n_path; i++)
+    if (an->path[i].node.lifetime == LOOM_RETAIN && an->options->model == LOOM_REFERENCE)
+      return loom_fail(an, LOOM_ERR_BAD_MAPPING, an->path[i].source,
+                       "contents that are retained between visits are not counted by the model "
+                       "reference");
+  return LOOM_OK;
+}
+
 /* A component that is not on the way to the compute unit has nothing to do. */
 static loom_status check_components(const loom_analysis *an) {
   for (size_t i = 0; i < an->n_path; i++) {
@@ -133,6 +162,7 @@ loom_status loom_check_path(loom_analysis *an) {
   for (size_t v = 0; v < an->w->variables.n && status == LOOM_OK; v++)
     status = check_covered(an, (int)v);
   if (status == LOOM_OK) status = check_components(an);
+  if (status == LOOM_OK) status = check_lifetimes(an);
   for (size_t i = 0; i < an->einsum->accesses.n && status == LOOM_OK; i++)
     status = check_holders(an, (int)i);
   return status;

@@ -52,6 +52,8 @@ static void append_holder(loom_analysis *an, int source) {
     node->may_lower = from->may_lower;
     node->node.tensor = loom_name_of_tensor(an, loom_access_of(an, access)->tensor);
     node->node.persistent = from->persistent;
+    if (from->kind == LOOM_NODE_STORAGE)
+      node->node.lifetime = from->has_lifetime ? from->lifetime : an->options->lifetime;
     node->node.backing = true;
     for (size_t k = 0; k + 1 < an->n_path && node->node.backing; k++)
       node->node.backing = an->path[k].access != access;
@@ -62,20 +64,27 @@ static void append_holder(loom_analysis *an, int source) {
   }
 }
 
+/* The exact model lets an einsum be computed once more in each iteration of a loop over a variable
+** that it does not have. */
+static bool may_loop_over(const loom_analysis *an, int variable) {
+  return variable >= 0 &&
+         (loom_einsum_has_variable(an->einsum, variable) || an->options->model == LOOM_EXACT);
+}
+
 static loom_status append_loop(loom_analysis *an, int source) {
   const loom_mapping_node *from = &an->m->nodes.at[source];
-  const char *name = loom_mapping_variable_of(from, an->einsum->name);
-  if (!name)
+  loom_alias as = loom_mapping_loop_in(from, an->einsum->name);
+  if (!as.variable)
     return loom_fail(an, LOOM_ERR_BAD_MAPPING, source,
                      "the loop has no rank variable in einsum '%s'", an->einsum->name);
-  int variable = loom_workload_find_variable(an->w, name);
-  if (variable < 0 || !loom_einsum_has_variable(an->einsum, variable))
-    return loom_fail_variable(an, source, name);
+  int variable = loom_workload_find_variable(an->w, as.variable);
+  if (!may_loop_over(an, variable)) return loom_fail_variable(an, source, as.variable);
   loom_path_node *node = append(an, source);
   node->node.loop = (int)an->n_loops;
   node->node.variable = loom_name_of_variable(an, variable);
-  node->node.tile = from->tile;
-  node->node.first = from->first;
+  node->node.tile = as.tile;
+  node->node.first = as.first;
+  node->node.step = as.step;
   loom_loop *loop = &an->loops[an->n_loops++];
   *loop = (loom_loop){.at = (int)an->n_path - 1,
                       .variable = variable,
@@ -83,8 +92,9 @@ static loom_status append_loop(loom_analysis *an, int source) {
                       .fanout = -1,
                       .first_latency = -1,
                       .spatial = from->kind == LOOM_NODE_SPATIAL,
-                      .tile = from->tile,
-                      .first = from->first,
+                      .tile = as.tile,
+                      .first = as.first,
+                      .step = as.step,
                       .kind = -1,
                       .shared_buffet = -1};
   for (int i = (int)an->n_loops - 2; i >= 0 && loop->outer < 0; i--)

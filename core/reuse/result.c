@@ -21,6 +21,7 @@ static void mark_nodes(loom_ctx *ctx, const loom_node *nodes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     mark_one(ctx, nodes[i].tile);
     mark_one(ctx, nodes[i].first);
+    mark_one(ctx, nodes[i].step);
     mark_one(ctx, nodes[i].trips);
   }
 }

@@ -30,7 +30,7 @@ typedef struct loom_loop {
   bool spatial;
   bool two_kinds; /* a first tile, then others */
   bool varies;    /* trips depend on which kinds of tile enclose the loop, or on its own */
-  loom_expr tile, first;
+  loom_expr tile, first, step; /* step LOOM_NONE: tiles do not overlap */
   /* LOOM_NONE where they depend on the kinds of tile around the loop: */
   loom_expr trips;     /* tiles in the extent */
   loom_expr reference; /* as tensors see them that do not use the variable */

@@ -89,20 +89,42 @@ static loom_status run_analyzer(void *data, loom_ctx *ctx, loom_analysis *analys
   return status;
 }
 
+/* The option of the table at index 4 that is one of two names; the first when absent. */
+static bool is_second(lua_State *L, const char *option, const char *const names[]) {
+  bool second = false;
+  if (lua_getfield(L, 4, option) != LUA_TNIL) {
+    second = bind_check_name(L, lua_gettop(L), names) == 1;
+  }
+  lua_pop(L, 1);
+  return second;
+}
+
 /* The options at index 4; unknown ones are refused.  [-0, +2, v] */
 static void read_options(bind_callbacks *callbacks, loom_options *options) {
-  static const char *const names[] = {"allow_unknown_tensors", "allow_growing_tiles",
-                                      "allow_unmapped_einsums", "analyzers", NULL};
+  static const char *const names[] = {"allow_unknown_tensors",
+                                      "allow_growing_tiles",
+                                      "allow_unmapped_einsums",
+                                      "uncounted_drains",
+                                      "partial_sums_to_one_unit",
+                                      "analyzers",
+                                      "model",
+                                      "lifetime",
+                                      NULL};
+  static const char *const models[] = {"reference", "exact", NULL};
+  enum { N_FLAGS = 5, ANALYZERS = N_FLAGS };
   lua_State *L = callbacks->scope->L;
   bind_check_options(L, 4, names);
-  bool *flags[] = {&options->allow_unknown_tensors, &options->allow_growing_tiles,
-                   &options->allow_unmapped_einsums};
-  for (int i = 0; i < 3; i++) {
+  bool *flags[N_FLAGS] = {&options->allow_unknown_tensors, &options->allow_growing_tiles,
+                          &options->allow_unmapped_einsums, &options->uncounted_drains,
+                          &options->partial_sums_to_one_unit};
+  for (int i = 0; i < N_FLAGS; i++) {
     lua_getfield(L, 4, names[i]);
     *flags[i] = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
-  size_t n = bind_check_callbacks(callbacks, 4, names[3]), i = 0;
+  options->model = is_second(L, "model", models) ? LOOM_EXACT : LOOM_REFERENCE;
+  options->lifetime = is_second(L, "lifetime", bind_lifetimes) ? LOOM_RETAIN : LOOM_SCOPE;
+  size_t n = bind_check_callbacks(callbacks, 4, names[ANALYZERS]), i = 0;
   loom_node_analyzer *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
   if (n > 0) {
     for (lua_pushnil(L); lua_next(L, callbacks->functions); lua_pop(L, 1)) {

@@ -217,6 +217,9 @@ void bind_set_boolean(lua_State *L, const char *key, bool value);
 void bind_set_integer(lua_State *L, const char *key, lua_Integer value);
 void bind_set_expr(bind_scope *s, const char *key, loom_expr e);
 
+/* The names of loom_lifetime, NULL at the end (stats.c). */
+extern const char *const bind_lifetimes[];
+
 /* Tables for what analyses give, and back (stats.c). */
 void bind_push_node(bind_scope *s, const loom_node *node);
 void bind_push_shape(bind_scope *s, const loom_shape *shape);

@@ -86,6 +86,32 @@ static int l_variable_in(lua_State *L) {
                                                 bind_check_text(L, 4)));
 }
 
+/* m:lifetime(storage, "scope" or "retain") [-0, +1|3, v] */
+static int l_lifetime(lua_State *L) {
+  bind_scope s;
+  loom_mapping *m = check_mapping(&s, L);
+  int node = bind_check_index(L, 2), rule = bind_check_name(L, 3, bind_lifetimes);
+  return bind_done(&s, loom_mapping_lifetime(m, node, rule == 1 ? LOOM_RETAIN : LOOM_SCOPE));
+}
+
+/* m:step(loop, step) [-0, +1|3, v] */
+static int l_step(lua_State *L) {
+  bind_scope s;
+  loom_mapping *m = check_mapping(&s, L);
+  int node = bind_check_index(L, 2);
+  return bind_done(&s, loom_mapping_step(m, node, bind_optional(&s, 3)));
+}
+
+/* m:tile_in(loop, einsum, tile[, first[, step]]) [-0, +1|3, v] */
+static int l_tile_in(lua_State *L) {
+  bind_scope s;
+  loom_mapping *m = check_mapping(&s, L);
+  int node = bind_check_index(L, 2);
+  const char *einsum = bind_check_text(L, 3);
+  loom_expr tile = bind_arg(&s, 4), first = bind_optional(&s, 5);
+  return bind_done(&s, loom_mapping_tile_in(m, node, einsum, tile, first, bind_optional(&s, 6)));
+}
+
 /* m:sequential(list), m:pipeline(list), m:parallel(list) -> node.  [-0, +1|3, v] */
 #define SPLIT(name)                                                         \
   static int l_##name(lua_State *L) {                                       \
@@ -128,6 +154,9 @@ void bind_open_mapping(lua_State *L) {
                                      {"temporal", l_temporal},
                                      {"spatial", l_spatial},
                                      {"variable_in", l_variable_in},
+                                     {"lifetime", l_lifetime},
+                                     {"step", l_step},
+                                     {"tile_in", l_tile_in},
                                      {"sequential", l_sequential},
                                      {"pipeline", l_pipeline},
                                      {"parallel", l_parallel},

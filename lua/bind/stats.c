@@ -28,6 +28,8 @@ void bind_set_integer(lua_State *L, const char *key, lua_Integer value) {
   lua_setfield(L, -2, key);
 }
 
+const char *const bind_lifetimes[] = {"scope", "retain", NULL};
+
 void bind_push_node(bind_scope *s, const loom_node *node) {
 #define NAME(enumerator, name) name,
   static const char *const kinds[] = {LOOM_NODE_LIST(NAME)};
@@ -43,10 +45,13 @@ void bind_push_node(bind_scope *s, const loom_node *node) {
   bind_set_string(L, "einsum", node->einsum);
   bind_set_expr(s, "tile", node->tile);
   bind_set_expr(s, "first", node->first);
+  bind_set_expr(s, "step", node->step);
   bind_set_expr(s, "trips", node->trips);
   bind_set_boolean(L, "persistent", node->persistent);
   bind_set_boolean(L, "backing", node->backing);
   bind_set_boolean(L, "fused", node->fused);
+  if (node->kind == LOOM_NODE_STORAGE)
+    bind_set_string(L, "lifetime", bind_lifetimes[node->lifetime == LOOM_RETAIN]);
   if (node->loop >= 0) bind_set_integer(L, "loop", node->loop);
 }
 

@@ -258,6 +258,9 @@ core.default = nil
 ---@field temporal fun(self: einloom.CoreMapping, list: integer, variable: string, tile: einloom.Number, first?: einloom.Number): integer
 ---@field spatial fun(self: einloom.CoreMapping, list: integer, variable: string, tile: einloom.Number, first: einloom.Number?, component: string, dimension: string): integer
 ---@field variable_in fun(self: einloom.CoreMapping, node: integer, einsum: string, variable: string)
+---@field lifetime fun(self: einloom.CoreMapping, storage: integer, lifetime: "scope"|"retain")
+---@field step fun(self: einloom.CoreMapping, loop: integer, step?: einloom.Number)
+---@field tile_in fun(self: einloom.CoreMapping, loop: integer, einsum: string, tile: einloom.Number, first?: einloom.Number, step?: einloom.Number)
 ---@field sequential fun(self: einloom.CoreMapping, list: integer): integer
 ---@field pipeline fun(self: einloom.CoreMapping, list: integer): integer
 ---@field parallel fun(self: einloom.CoreMapping, list: integer): integer
@@ -307,7 +310,7 @@ function core.tile_sequence(mode, outer, tile, first) end
 ---@param w einloom.CoreWorkload
 ---@param a einloom.CoreArch
 ---@param m einloom.CoreMapping
----@param options? { allow_unknown_tensors?: boolean, allow_growing_tiles?: boolean, allow_unmapped_einsums?: boolean, analyzers?: table<string, einloom.Analyzer> }
+---@param options? { allow_unknown_tensors?: boolean, allow_growing_tiles?: boolean, allow_unmapped_einsums?: boolean, analyzers?: table<string, einloom.Analyzer>, model?: "reference"|"exact", lifetime?: "scope"|"retain", uncounted_drains?: boolean, partial_sums_to_one_unit?: boolean }
 ---@return einloom.CoreResult? result, string? message, string? kind
 function core.analyze(w, a, m, options) end
 
