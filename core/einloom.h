@@ -142,7 +142,8 @@ LOOM_API uint32_t loom_expr_generation(const loom_ctx *ctx, loom_expr e); /* 0: 
   X(LOOM_LT, "lt")              /* a < b: 1 or 0 */                     \
   X(LOOM_LE, "le")              /* a <= b: 1 or 0 */                    \
   X(LOOM_EQ, "eq")              /* a == b: 1 or 0 */                    \
-  X(LOOM_SELECT, "select")      /* c ~= 0 ? a : b */
+  X(LOOM_SELECT, "select")      /* c ~= 0 ? a : b */                    \
+  X(LOOM_CALL, "call")          /* a named function of its arguments */
 
 typedef enum loom_kind {
 #define LOOM_KIND_ENUM(enumerator, name) enumerator,
@@ -189,6 +190,40 @@ LOOM_API loom_expr loom_product(loom_ctx *ctx, size_t n, const loom_expr *factor
 LOOM_API loom_expr loom_min(loom_ctx *ctx, size_t n, const loom_expr *args);
 LOOM_API loom_expr loom_max(loom_ctx *ctx, size_t n, const loom_expr *args);
 
+/* ---- expressions: named functions --------------------------------------------------------- */
+
+/* A function that is computed rather than spelled.  A call of it on numbers is its value; on
+** anything else it stays `name(arguments)` until substitution or evaluation gives numbers.
+** A function does not change, belongs to no context, and is shared by the nodes and programs that
+** call it; functions that agree in all of loom_function_info, data byte by byte, are the same. */
+typedef struct loom_function loom_function;
+#define LOOM_MOST_ARGUMENTS 64
+
+/* The value at integers.  Pure, since programs call it from several threads, and of bounded work:
+** where the value is not found, a status other than LOOM_OK and what is wrong in message (of size
+** bytes). */
+typedef loom_status (*loom_evaluator)(const void *data, const int64_t *args, int64_t *value,
+                                      char *message, size_t size);
+/* A number the value never exceeds for arguments within [lo[i], hi[i]] (INT64_MIN, INT64_MAX: no
+** bound); false: none is known.  Pure too. */
+typedef bool (*loom_upper_bound)(const void *data, const int64_t *lo, const int64_t *hi,
+                                 int64_t *bound);
+typedef struct loom_function_info {
+  const char *name; /* letters, digits and _ */
+  size_t arity;     /* up to LOOM_MOST_ARGUMENTS */
+  loom_evaluator evaluate;
+  loom_upper_bound upper; /* NULL: no upper bound */
+  bool has_min;
+  int64_t min; /* no value is less */
+  const void *data;
+  size_t size; /* bytes of data; copied */
+} loom_function_info;
+LOOM_API LOOM_GIVE loom_function *loom_function_new(loom_ctx *ctx, const loom_function_info *info);
+/* Gives up the caller's hold; nodes and programs that call it keep theirs. */
+LOOM_API void loom_function_free(loom_function *f);
+LOOM_API loom_expr loom_call(loom_ctx *ctx, const loom_function *f, size_t n,
+                             const loom_expr *args);
+
 /* ---- expressions: looking at them --------------------------------------------------------- */
 
 LOOM_API loom_kind loom_expr_kind(const loom_ctx *ctx, loom_expr e);
@@ -199,6 +234,9 @@ LOOM_API const char *loom_kind_name(loom_kind kind);
 LOOM_API size_t loom_expr_arity(const loom_ctx *ctx, loom_expr e);
 LOOM_API loom_expr loom_expr_arg(loom_ctx *ctx, loom_expr e, size_t i);
 LOOM_API const char *loom_symbol_name(const loom_ctx *ctx, loom_expr e);
+/* Of a call, else NULL. */
+LOOM_API const char *loom_call_name(const loom_ctx *ctx, loom_expr e);
+LOOM_API const loom_function *loom_call_function(const loom_ctx *ctx, loom_expr e);
 LOOM_API bool loom_symbol_assume(const loom_ctx *ctx, loom_expr e, loom_assume *out);
 /* True and the value if e is a number that fits. */
 LOOM_API bool loom_as_int(const loom_ctx *ctx, loom_expr e, int64_t *value);
@@ -237,13 +275,14 @@ LOOM_API loom_expr loom_substitute(loom_ctx *ctx, loom_expr e, size_t n, const l
                                    const loom_expr *values);
 LOOM_API loom_expr loom_expand(loom_ctx *ctx,
                                loom_expr e); /* products over sums, within a budget */
-/* Derivative; piecewise: min, max by select, floor, ceil, // and comparisons are flat. */
+/* Derivative; piecewise: min, max by select, floor, ceil, // and comparisons are flat.  A call whose
+** arguments change has none: an error. */
 LOOM_API loom_expr loom_diff(loom_ctx *ctx, loom_expr e, loom_expr symbol);
 /* e(symbol + step) - e(symbol). */
 LOOM_API loom_expr loom_difference(loom_ctx *ctx, loom_expr e, loom_expr symbol, loom_expr step);
 /* Values of symbol in [lo, hi] at which some min, max, floor, ceil, //, % or comparison in e
 ** (with every other symbol substituted) changes its piece; ascending, up to capacity; returns how
-** many. */
+** many.  A call of a named function has no pieces to tell: an error. */
 LOOM_API ptrdiff_t loom_breakpoints(loom_ctx *ctx, loom_expr e, loom_expr symbol, int64_t lo,
                                     int64_t hi, int64_t *out, size_t capacity);
 

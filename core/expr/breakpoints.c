@@ -102,6 +102,7 @@ static loom_num value_at(finder *f, const step *s, const loom_num *v, loom_num a
   case LOOM_SELECT:
     if (loom_num_is_none(v[c[0]])) return LOOM_NUM_NONE;
     return loom_num_is_zero(v[c[0]]) ? v[c[2]] : v[c[1]];
+  case LOOM_CALL: break;
   }
   return LOOM_NUM_NONE;
 }
@@ -291,6 +292,12 @@ static bool add_steps(finder *f, loom_walk *walk, loom_expr e) {
     if (loom_kind_of(ctx, g) == LOOM_SYM && g != f->symbol) {
       loom_error_set(ctx, LOOM_ERR_ARGUMENT, "loom_breakpoints: %s has no value",
                      loom_symbol_name(ctx, g));
+      return false;
+    }
+    if (loom_kind_of(ctx, g) == LOOM_CALL) {
+      loom_error_set(ctx, LOOM_ERR_ARGUMENT,
+                     "loom_breakpoints: %s, a function that is computed, tells no pieces",
+                     loom_call_name(ctx, g));
       return false;
     }
     if (!loom_vec_push(ctx, &f->steps, s)) return false;

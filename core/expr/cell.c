@@ -2,6 +2,7 @@
 /* What a cell holds, kind by kind: hashing, comparing, filling and emptying payloads, children.
 ** Invariant: the hash of a node depends on kinds, numbers, names and assumptions alone, never on
 ** ids or on the order in which terms are stored. */
+#include "expr/function.h"
 #include "expr/make.h"
 
 #include <assert.h>
@@ -17,6 +18,7 @@ static size_t payload_size(const loom_cell *cell, loom_kind kind) {
   case LOOM_SYM: return sizeof(loom_symbol_data) + cell->u.symbol->length + 1;
   case LOOM_MUL: return n * sizeof(loom_power);
   case LOOM_ADD: return (n + 1) * sizeof(loom_packed) + n * sizeof(loom_expr);
+  case LOOM_CALL: return sizeof(loom_call_data) + n * sizeof(loom_expr);
   default: return loom_args_inline(kind, cell->count) ? 0 : n * sizeof(loom_expr);
   }
 }
@@ -42,6 +44,15 @@ static bool fill_sum(loom_ctx *ctx, loom_cell *cell, const loom_draft *d) {
   return true;
 }
 
+static bool fill_call(loom_ctx *ctx, loom_cell *cell, const loom_draft *d) {
+  loom_call_data *call = loom_pool_new(ctx, sizeof *call + d->count * sizeof *d->args);
+  if (!call) return false;
+  call->function = loom_function_hold(d->function);
+  memcpy(call->args, d->args, d->count * sizeof *d->args);
+  cell->u.call = call;
+  return true;
+}
+
 static bool fill_args(loom_ctx *ctx, loom_cell *cell, const loom_draft *d) {
   loom_expr *to = cell->u.arg;
   if (!loom_args_inline(d->kind, d->count)) {
@@ -63,12 +74,14 @@ bool loom_cell_fill(loom_ctx *ctx, loom_cell *cell, const loom_draft *d) {
     if (cell->u.powers) memcpy(cell->u.powers, d->powers, d->count * sizeof *d->powers);
     return cell->u.powers != NULL;
   case LOOM_ADD: return fill_sum(ctx, cell, d);
+  case LOOM_CALL: return fill_call(ctx, cell, d);
   default: return fill_args(ctx, cell, d);
   }
 }
 
 void loom_cell_empty(loom_ctx *ctx, loom_cell *cell) {
   size_t size = payload_size(cell, (loom_kind)cell->kind);
+  if (cell->kind == LOOM_CALL) loom_function_free(cell->u.call->function);
   if (size) loom_pool_release(ctx, cell->u.args, size);
 }
 

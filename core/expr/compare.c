@@ -122,7 +122,7 @@ typedef struct piecewise {
 } piecewise;
 
 static bool is_piecewise(loom_kind kind) {
-  return kind >= LOOM_MIN;
+  return kind >= LOOM_MIN && kind != LOOM_CALL;
 }
 
 /* Splits term i of d (coef * product) at its first power if that is piecewise. */

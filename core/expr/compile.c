@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "expr/encode.h"
+#include "expr/function.h"
 
 void loom_program_free(loom_program *program) {
   if (!program) return;
   for (size_t i = 0; program->consts && i < program->n_consts; i++) free(program->consts[i].text);
+  for (size_t i = 0; i < program->n_functions; i++) loom_function_free(program->functions[i]);
+  free(program->functions);
   free(program->instrs);
   free(program->args);
   free(program->values);
@@ -56,6 +59,14 @@ static bool store_consts(loom_encoder *enc, loom_program *p) {
   return true;
 }
 
+static bool store_functions(const loom_ir *ir, loom_program *p) {
+  p->functions = malloc((ir->functions.n + 1) * sizeof *p->functions);
+  if (!p->functions) return false;
+  for (; p->n_functions < ir->functions.n; p->n_functions++)
+    p->functions[p->n_functions] = loom_function_hold(ir->functions.at[p->n_functions]);
+  return true;
+}
+
 /* Points per instruction: inputs and scratch registers should stay in the first-level cache. */
 static uint32_t block_size(uint32_t n_registers) {
   return n_registers <= 16 ? 256 : 128;
@@ -74,7 +85,7 @@ static loom_program *store(loom_encoder *enc, size_t n_inputs, size_t n_outputs)
   p->run = loom_tape_kernel_at(0);
   p->instrs = copy(enc->instrs.at, enc->instrs.n, sizeof *p->instrs);
   p->args = copy(enc->args.at, enc->args.n, sizeof *p->args);
-  if (p->instrs && p->args && store_consts(enc, p)) return p;
+  if (p->instrs && p->args && store_consts(enc, p) && store_functions(enc->ir, p)) return p;
   loom_program_free(p);
   return NULL;
 }

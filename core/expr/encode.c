@@ -211,6 +211,14 @@ static bool encode_division(encoding *x, uint32_t v, loom_tape_op shift, loom_ta
   return put_const(x, shift, v, args[0], loom_num_inv(x->ctx, below));
 }
 
+/* The arguments and, behind them, which function. */
+static bool encode_call(encoding *x, uint32_t v, size_t n, const uint32_t *args) {
+  uint32_t operands[LOOM_MOST_ARGUMENTS + 1];
+  memcpy(operands, args, n * sizeof *args);
+  operands[n] = (uint32_t)loom_ir_nums(x->ir, v)[0].num;
+  return put(x, LOOM_TAPE_CALL, false, v, n, n + 1, operands, 0, NULL);
+}
+
 static bool encode_value(encoding *x, uint32_t v) {
   const loom_ir_value *value = loom_ir_at(x->ir, v);
   const uint32_t *args = loom_ir_args(x->ir, v);
@@ -232,6 +240,7 @@ static bool encode_value(encoding *x, uint32_t v) {
   case LOOM_IR_LE: return put_plain(x, LOOM_TAPE_LE, v, 2, args);
   case LOOM_IR_EQ: return put_plain(x, LOOM_TAPE_EQ, v, 2, args);
   case LOOM_IR_SELECT: return put_plain(x, LOOM_TAPE_SELECT, v, 3, args);
+  case LOOM_IR_CALL: return encode_call(x, v, value->n, args);
   }
   return false;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "expr/function.h"
 #include "expr/node.h"
 #include "expr/tape.h"
 
@@ -36,6 +37,17 @@ static bool workspace_new(const loom_program *p, workspace *w) {
   for (size_t r = 0; r < p->n_loaded; r++)
     for (size_t i = 0; i < p->block; i++) w->scratch[r * p->block + i] = p->values[r];
   return true;
+}
+
+void loom_tape_call(const loom_program *program, const loom_tape_instr *instr,
+                    const double *const *read, double *const *write, size_t points) {
+  const uint32_t *arg = program->args + instr->args;
+  const loom_function *f = program->functions[arg[instr->n]];
+  double values[LOOM_MOST_ARGUMENTS];
+  for (size_t p = 0; p < points; p++) {
+    for (size_t k = 0; k < instr->n; k++) values[k] = read[arg[k]][p];
+    write[instr->dst][p] = loom_function_real(f, values);
+  }
 }
 
 /* Outputs must not overlap inputs or each other. */
@@ -139,6 +151,15 @@ static loom_num exact_select(const loom_num *v) {
   return loom_num_is_zero(v[0]) ? v[2] : v[1];
 }
 
+static loom_num exact_call(const exact *x, const loom_tape_instr *instr, const uint32_t *arg) {
+  loom_num values[LOOM_MOST_ARGUMENTS];
+  for (size_t k = 0; k < instr->n; k++) {
+    values[k] = x->regs[arg[k]];
+    if (loom_num_is_none(values[k])) return values[k];
+  }
+  return loom_function_at(x->ctx, x->program->functions[arg[instr->n]], values);
+}
+
 static loom_num exact_instr(const exact *x, const loom_tape_instr *instr) {
   const uint32_t *arg = x->program->args + instr->args;
   const loom_num *c = x->consts + instr->consts;
@@ -151,6 +172,7 @@ static loom_num exact_instr(const exact *x, const loom_tape_instr *instr) {
   case LOOM_TAPE_MUL:
   case LOOM_TAPE_MIN:
   case LOOM_TAPE_MAX: return exact_join(x, instr, arg);
+  case LOOM_TAPE_CALL: return exact_call(x, instr, arg);
   default:
     for (size_t k = 0; k < instr->n && k < 3; k++) v[k] = x->regs[arg[k]];
     if (instr->op == LOOM_TAPE_SELECT) return exact_select(v);

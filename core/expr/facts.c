@@ -2,6 +2,7 @@
 /* Facts of nodes from the facts of their children: every kind but sums and products.
 ** Invariant: a fact holds at every point the assumptions allow at which the node has a value. */
 #include "expr/facts.h"
+#include "expr/function.h"
 
 static const loom_facts nothing = {.lo = LOOM_MINUS_INF,
                                    .hi = LOOM_PLUS_INF,
@@ -200,6 +201,7 @@ loom_facts loom_facts_draft(loom_ctx *ctx, const loom_draft *d) {
   case LOOM_ADD: return loom_facts_packed_sum(ctx, d);
   case LOOM_MIN:
   case LOOM_MAX: return loom_facts_settle(facts_of_extreme(ctx, d));
+  case LOOM_CALL: return loom_facts_settle(loom_function_facts(ctx, d->function, d->args));
   default: return loom_facts_settle(facts_of_args(ctx, d));
   }
 }

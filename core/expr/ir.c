@@ -3,6 +3,7 @@
 ** Invariant: the table of slots is at most half full and holds every value once. */
 #include <string.h>
 
+#include "expr/function.h"
 #include "expr/ir.h"
 
 void loom_ir_free(loom_ir *ir) {
@@ -10,6 +11,7 @@ void loom_ir_free(loom_ir *ir) {
   loom_vec_free(ir->ctx, &ir->values);
   loom_vec_free(ir->ctx, &ir->args);
   loom_vec_free(ir->ctx, &ir->nums);
+  loom_vec_free(ir->ctx, &ir->functions);
 }
 
 static uint32_t mix(uint32_t h, uint32_t x) {
@@ -18,7 +20,7 @@ static uint32_t mix(uint32_t h, uint32_t x) {
 }
 
 static size_t num_count(loom_ir_op op, size_t n) {
-  return op == LOOM_IR_LIN ? n + 1 : op == LOOM_IR_CONST;
+  return op == LOOM_IR_LIN ? n + 1 : op == LOOM_IR_CONST || op == LOOM_IR_CALL;
 }
 
 static size_t arg_count(const loom_ir_value *v) {
@@ -118,4 +120,12 @@ uint32_t loom_ir_pow(loom_ir *ir, uint32_t value, uint32_t exponent) {
     exponent >>= 1;
     if (!exponent || square == LOOM_IR_NONE) return exponent ? LOOM_IR_NONE : result;
   }
+}
+
+uint32_t loom_ir_call(loom_ir *ir, const loom_function *f, size_t n, const uint32_t *args) {
+  size_t i = 0;
+  while (i < ir->functions.n && loom_function_order(ir->functions.at[i], f) != 0) i++;
+  if (i == ir->functions.n && !loom_vec_push(ir->ctx, &ir->functions, f)) return LOOM_IR_NONE;
+  loom_num which = LOOM_NUM((int64_t)i);
+  return make(ir, LOOM_IR_CALL, n, args, &which);
 }

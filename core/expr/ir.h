@@ -23,7 +23,8 @@ typedef enum loom_ir_op {
   LOOM_IR_LT,
   LOOM_IR_LE,
   LOOM_IR_EQ,
-  LOOM_IR_SELECT
+  LOOM_IR_SELECT,
+  LOOM_IR_CALL /* function nums[0] of args */
 } loom_ir_op;
 
 typedef struct loom_ir_value {
@@ -43,7 +44,8 @@ typedef struct loom_ir {
   LOOM_VEC(loom_ir_value) values;
   LOOM_VEC(uint32_t) args;
   LOOM_VEC(loom_num) nums;
-  uint32_t *slots; /* index + 1 */
+  LOOM_VEC(const loom_function *) functions; /* called */
+  uint32_t *slots;                           /* index + 1 */
   size_t n_slots;
 } loom_ir;
 
@@ -62,6 +64,9 @@ uint32_t loom_ir_scale(loom_ir *ir, loom_num num, uint32_t value);
 uint32_t loom_ir_mul(loom_ir *ir, size_t n, const uint32_t *args);
 /* value ^ exponent, exponent > 0. */
 uint32_t loom_ir_pow(loom_ir *ir, uint32_t value, uint32_t exponent);
+
+/* A call of a function that a live node holds. */
+uint32_t loom_ir_call(loom_ir *ir, const loom_function *f, size_t n, const uint32_t *args);
 
 /* Lowers expressions (lower.c): the values of the outputs, with the symbols as inputs in their
 ** order. False with a recorded error: LOOM_ERR_ARGUMENT for a symbol that is no input. */

@@ -160,7 +160,10 @@ INLINE void run(const loom_program *program, const double *const *read, double *
                 size_t points) {
   for (size_t i = 0; i < program->n_instrs; i++) {
     const loom_tape_instr *instr = &program->instrs[i];
-    run_instr(instr, streams_of(program, instr, read, write, points));
+    if (instr->op == LOOM_TAPE_CALL)
+      loom_tape_call(program, instr, read, write, points);
+    else
+      run_instr(instr, streams_of(program, instr, read, write, points));
   }
 }
 

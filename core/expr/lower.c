@@ -378,19 +378,30 @@ static uint32_t lower_mod(lowerer *low, loom_expr a, loom_expr b) {
   return quotient(low, rest, below);
 }
 
-static uint32_t lower_children(lowerer *low, loom_ir_op op, loom_expr e) {
+/* The values of the children of e, in order, to sum_args. */
+static bool list_children(lowerer *low, loom_expr e) {
   size_t n = loom_child_count(low->ctx, e);
   low->sum_args.n = 0;
   if (!loom_vec_reserve(low->ctx, &low->children, n) ||
       !loom_vec_reserve(low->ctx, &low->sum_args, n))
-    return LOOM_IR_NONE;
+    return false;
   loom_child_order(low->ctx, e, low->children.at);
   for (size_t i = 0; i < n; i++) {
     uint32_t v = value_of(low, loom_child(low->ctx, e, low->children.at[i]));
-    if (v == LOOM_IR_NONE) return v;
+    if (v == LOOM_IR_NONE) return false;
     low->sum_args.at[low->sum_args.n++] = v;
   }
-  return loom_ir_make(low->ir, op, n, low->sum_args.at);
+  return true;
+}
+
+static uint32_t lower_children(lowerer *low, loom_ir_op op, loom_expr e) {
+  if (!list_children(low, e)) return LOOM_IR_NONE;
+  return loom_ir_make(low->ir, op, low->sum_args.n, low->sum_args.at);
+}
+
+static uint32_t lower_call(lowerer *low, loom_expr e) {
+  if (!list_children(low, e)) return LOOM_IR_NONE;
+  return loom_ir_call(low->ir, loom_call_function(low->ctx, e), low->sum_args.n, low->sum_args.at);
 }
 
 static uint32_t lower_node(lowerer *low, loom_expr f) {
@@ -414,6 +425,7 @@ static uint32_t lower_node(lowerer *low, loom_expr f) {
   case LOOM_LE: return lower_children(low, LOOM_IR_LE, f);
   case LOOM_EQ: return lower_children(low, LOOM_IR_EQ, f);
   case LOOM_SELECT: return lower_children(low, LOOM_IR_SELECT, f);
+  case LOOM_CALL: return lower_call(low, f);
   case LOOM_SYM:
     loom_error_set(ctx, LOOM_ERR_ARGUMENT, "symbol %s is not among the inputs",
                    loom_symbol_name(ctx, f));

@@ -2,6 +2,7 @@
 /* The makers: hashing content, finding its node, or entering it.
 ** Invariant: the hash of a node depends on kinds, numbers, names and assumptions alone, never on ids
 ** or on the order in which terms are stored. */
+#include "expr/function.h"
 #include "expr/make.h"
 
 #include <assert.h>
@@ -121,6 +122,19 @@ loom_expr loom_make_args(loom_ctx *ctx, loom_kind kind, size_t n, const loom_exp
   loom_draft draft = {
       .kind = kind, .count = (uint32_t)n, .args = args, .hash = finish_hash(h, kind)};
   return only_value(ctx, get(ctx, &draft, same_args));
+}
+
+static bool same_call(const loom_cell *cell, const loom_draft *d) {
+  return same_args(cell, d) && loom_function_order(cell->u.call->function, d->function) == 0;
+}
+
+loom_expr loom_make_call(loom_ctx *ctx, const loom_function *f, const loom_expr *args) {
+  loom_draft draft = {
+      .kind = LOOM_CALL, .count = (uint32_t)loom_function_arity(f), .args = args, .function = f};
+  uint32_t h = loom_function_hash(f);
+  for (uint32_t i = 0; i < draft.count; i++) h = mix(h, hash_of(ctx, args[i]));
+  draft.hash = finish_hash(h, LOOM_CALL);
+  return only_value(ctx, get(ctx, &draft, same_call));
 }
 
 static inline bool same_power(const loom_cell *cell, const loom_draft *d) {

@@ -17,6 +17,7 @@ typedef struct loom_draft {
   const loom_power *powers;       /* LOOM_POW, LOOM_MUL */
   const loom_packed *packed;      /* LOOM_ADD: constant, then coefficients */
   const loom_expr *args;          /* LOOM_ADD: ids of terms; else arguments */
+  const loom_function *function;  /* LOOM_CALL */
 } loom_draft;
 
 /* The node of this content; LOOM_NONE with an error when memory runs out. */
@@ -25,6 +26,8 @@ loom_expr loom_make_symbol(loom_ctx *ctx, const loom_symbol_data *symbol);
 /* n arguments of LOOM_MIN ... LOOM_SELECT, in order (min and max: ascending ids); the number instead
 ** where facts leave one value. */
 loom_expr loom_make_args(loom_ctx *ctx, loom_kind kind, size_t n, const loom_expr *args);
+/* A call, not all of its arguments numbers. */
+loom_expr loom_make_call(loom_ctx *ctx, const loom_function *f, const loom_expr *args);
 /* Ascending distinct ids, no zero coefficient. */
 loom_expr loom_make_sum(loom_ctx *ctx, loom_num constant, size_t n, const loom_term *terms);
 /* Ascending distinct bases, no zero exponent; one power (exponent not 1) or more. */
@@ -56,9 +59,10 @@ static inline loom_cell *loom_cell_at(loom_ctx *ctx, loom_expr e) {
 
 /* Up to two arguments lie in the cell itself. */
 static inline bool loom_args_inline(loom_kind kind, uint32_t count) {
-  return kind > LOOM_ADD && kind != LOOM_MIN && kind != LOOM_MAX && count <= 2;
+  return kind > LOOM_ADD && kind != LOOM_MIN && kind != LOOM_MAX && kind != LOOM_CALL && count <= 2;
 }
 static inline const loom_expr *loom_cell_args(const loom_cell *cell) {
+  if (cell->kind == LOOM_CALL) return cell->u.call->args;
   return loom_args_inline((loom_kind)cell->kind, cell->count) ? cell->u.arg : cell->u.args;
 }
 /* The ids of the terms of a sum. */

@@ -87,6 +87,12 @@ typedef struct loom_add_data {
   loom_packed coef[];
 } loom_add_data;
 
+/* The payload of a call: the function, held, and its arguments. */
+typedef struct loom_call_data {
+  loom_function *function;
+  loom_expr args[];
+} loom_call_data;
+
 typedef struct loom_cell {
   uint32_t hash; /* structural: the same in every context */
   uint32_t generation;
@@ -101,6 +107,7 @@ typedef struct loom_cell {
     loom_expr *args;  /* three or more arguments, and min and max */
     loom_power *powers;
     loom_add_data *add;
+    loom_call_data *call;
     loom_symbol_data *symbol;
   } u;
   union {

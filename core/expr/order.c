@@ -2,6 +2,7 @@
 /* The canonical order of expressions and of the children of a node.
 ** Invariant: the order depends on structure alone, never on ids, except between two nodes of equal
 ** kind, size and hash that also agree to the depth looked at. */
+#include "expr/function.h"
 #include "expr/make.h"
 
 #include <stdlib.h>
@@ -89,6 +90,10 @@ static bool unordered(loom_kind kind) {
 /* Two nodes of one kind and of the same number n <= MOST_PARTS of children. */
 static int compare_parts(const loom_ctx *ctx, loom_expr a, loom_expr b, size_t n, int depth) {
   uint32_t x[MOST_PARTS], y[MOST_PARTS];
+  if (loom_kind_of(ctx, a) == LOOM_CALL) {
+    int order = loom_function_order(loom_call_function(ctx, a), loom_call_function(ctx, b));
+    if (order) return order;
+  }
   for (uint32_t i = 0; i < n; i++) x[i] = y[i] = i;
   if (unordered(loom_kind_of(ctx, a))) {
     sort_indices(ctx, a, x, n, depth + 1);

@@ -103,7 +103,8 @@ static void emit_latex_name(loom_printer *p, const char *name) {
 }
 
 static void emit_symbol(loom_printer *p, loom_expr e) {
-  const char *name = loom_symbol_name(p->ctx, e);
+  bool call = loom_kind_of(p->ctx, e) == LOOM_CALL;
+  const char *name = call ? loom_call_name(p->ctx, e) : loom_symbol_name(p->ctx, e);
   if (p->style == LOOM_LATEX) {
     emit_latex_name(p, name);
   } else if (p->style == LOOM_INFIX && !loom_lex_is_name(name)) {

@@ -80,6 +80,17 @@ static void push_list(loom_printer *p, const char *name, loom_expr e) {
   for (size_t i = 0; i < (p->style == LOOM_C ? n - 1 : 1); i++) loom_push_text(p, close);
 }
 
+/* A named function. */
+static void push_function(loom_printer *p, loom_expr e) {
+  loom_push(p, (loom_piece){.kind = LOOM_PIECE_SYMBOL, .e = e});
+  loom_push_text(p, p->style == LOOM_LATEX ? "\\left(" : "(");
+  for (size_t i = 0, n = loom_child_count(p->ctx, e); i < n; i++) {
+    if (i > 0) loom_push_text(p, ", ");
+    loom_push_expr(p, loom_child(p->ctx, e, i), LOOM_BIND_ANY);
+  }
+  loom_push_text(p, p->style == LOOM_LATEX ? "\\right)" : ")");
+}
+
 void loom_push_call(loom_printer *p, loom_expr e) {
   loom_expr ceiling = ceiling_of(p, e);
   if (ceiling != LOOM_NONE) {
@@ -95,6 +106,7 @@ void loom_push_call(loom_printer *p, loom_expr e) {
   case LOOM_MOD: push_children(p, mod_pattern[p->style], e); break;
   case LOOM_MODIDX: push_children(p, mod_index_pattern[p->style], e); break;
   case LOOM_SELECT: push_children(p, select_pattern[p->style], e); break;
+  case LOOM_CALL: push_function(p, e); break;
   default: loom_push_pattern(p, value_pattern[p->style], &e); break;
   }
 }

@@ -21,7 +21,7 @@ typedef enum loom_piece_kind {
   LOOM_PIECE_TEXT,      /* `count` bytes of text */
   LOOM_PIECE_EXPR,      /* e, binding at least as `bind` */
   LOOM_PIECE_CONDITION, /* e as a truth value */
-  LOOM_PIECE_SYMBOL,    /* the name of e */
+  LOOM_PIECE_SYMBOL,    /* the name of e, a symbol or a call */
   LOOM_PIECE_DIGITS,    /* the integer num >= 0 */
   LOOM_PIECE_POWER,     /* e ^ count, count > 0 */
   LOOM_PIECE_TERM       /* num * e, num > 0, as a product */

@@ -50,6 +50,7 @@ loom_expr loom_rebuild(loom_ctx *ctx, loom_expr e, const loom_expr *children) {
   case LOOM_LE: return loom_le(ctx, children[0], children[1]);
   case LOOM_EQ: return loom_eq(ctx, children[0], children[1]);
   case LOOM_SELECT: return loom_select(ctx, children[0], children[1], children[2]);
+  case LOOM_CALL: return loom_call(ctx, loom_call_function(ctx, e), n, children);
   }
   return LOOM_NONE;
 }

@@ -34,6 +34,7 @@
   X(LE)                                                      \
   X(EQ)                                                      \
   X(SELECT)                                                  \
+  X(CALL) /* args: a_0 a_1 ..., then which function */       \
   X(COPY)
 
 typedef enum loom_tape_op {
@@ -72,8 +73,10 @@ struct loom_program {
   uint32_t block;     /* points per instruction */
   loom_tape_instr *instrs;
   uint32_t *args;
-  double *values;          /* consts rounded once */
-  loom_tape_const *consts; /* the same, exact */
+  double *values;            /* consts rounded once */
+  loom_tape_const *consts;   /* the same, exact */
+  loom_function **functions; /* held */
+  size_t n_functions;
   loom_tape_kernel run;
 };
 
@@ -81,6 +84,10 @@ struct loom_program {
 static inline uint32_t loom_program_registers(const loom_program *p) {
   return (uint32_t)(p->n_inputs + p->n_loaded + p->n_scratch + p->n_outputs);
 }
+
+/* One call at every point. */
+void loom_tape_call(const loom_program *program, const loom_tape_instr *instr,
+                    const double *const *read, double *const *write, size_t points);
 
 /* The kernels that run on this machine, the fastest first: the i-th or NULL.  All give the same
 ** bits. */

@@ -333,6 +333,14 @@ static int l_name(lua_State *L) {
   return 1;
 }
 
+/* e:called() -> name of the function of a call, else nil.  [-0, +1, v] */
+static int l_called(lua_State *L) {
+  bind_scope s;
+  loom_expr e = begin_method(&s, L, 1);
+  lua_pushstring(L, loom_call_name(s.ctx, e));
+  return 1;
+}
+
 /* e:is_number() [-0, +1, v] */
 static int l_is_number(lua_State *L) {
   bind_scope s;
@@ -516,6 +524,7 @@ void bind_open_expr(lua_State *L) {
                                      {"args", l_args},
                                      {"symbols", l_symbols},
                                      {"name", l_name},
+                                     {"called", l_called},
                                      {"assumptions", l_assumptions},
                                      {"is_number", l_is_number},
                                      {"is_integer", l_is_integer},

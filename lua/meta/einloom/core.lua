@@ -37,7 +37,7 @@ core.version = ""
 ---@operator call(table<string|einloom.Expr, einloom.Number>): einloom.Expr
 local Expr = {}
 
----@return "num"|"sym"|"pow"|"mul"|"add"|"min"|"max"|"floor"|"ceil"|"floor_div"|"mod"|"mod_index"|"lt"|"le"|"eq"|"select"
+---@return "num"|"sym"|"pow"|"mul"|"add"|"min"|"max"|"floor"|"ceil"|"floor_div"|"mod"|"mod_index"|"lt"|"le"|"eq"|"select"|"call"
 function Expr:kind() end
 ---@return integer
 function Expr:arity() end
@@ -50,6 +50,8 @@ function Expr:args() end
 function Expr:symbols() end
 ---@return string? name of a symbol
 function Expr:name() end
+---@return string? name of the named function of a call
+function Expr:called() end
 ---@return einloom.Assumptions? assumptions of a symbol
 function Expr:assumptions() end
 ---@return boolean
