@@ -7,7 +7,7 @@ local loom = require "einloom"
 local here = debug.getinfo(1, "S").source:match "^@(.*[/\\])" or ""
 local machine = dofile(here .. "arch/eyeriss_like.lua")
 local layer = dofile(here .. "workload/resnet50.lua") "conv3"
-local mapping = dofile(here .. "mapping/row_stationary.lua")
+local mapping = dofile(here .. "mapping/row_stationary.lua")(layer)
 
 local r = assert(loom.analyze(layer, machine, mapping))
 

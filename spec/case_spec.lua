@@ -115,7 +115,7 @@ describe("set expressions", function()
   it("and renames survive", function()
     local w = dofile(files.root "examples/workload/resnet50.lua") "conv3"
     local a = dofile(files.root "examples/arch/eyeriss_like.lua")
-    local m = dofile(files.root "examples/mapping/row_stationary.lua")
+    local m = dofile(files.root "examples/mapping/row_stationary.lua")(w)
     local text = case.encode(w, a, m)
     local back = case.from_json(decode(text))
     assert.are.equal(text, case.encode(back.workload, back.arch, back.mapping))

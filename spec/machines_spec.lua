@@ -24,6 +24,16 @@ local function operations(result)
   return total
 end
 
+-- The layer at the first point that fits.
+local function convolution(machine, mapping, layer)
+  local map, points = load("mapping/" .. mapping)(layer)
+  local r = assert(loom.analyze(layer, load("arch/" .. machine), map))
+  for _, point in ipairs(points) do
+    if r(point):energy() then return r(point) end
+  end
+  error(select(2, r(points[#points]):energy()))
+end
+
 describe("an example machine", function()
   it("has the peak rate that is published", function()
     local function rate(name, units)
@@ -53,36 +63,126 @@ describe("an example machine", function()
     assert.equal(256 * 64, sum(r, "Cell", "writes"))
   end)
 
+  local function busy(r, units) return operations(r) / (units * number(r.compute.latency)) end
+
   it("keeps the multipliers busy that a layer is spread over", function()
-    local resnet = load "workload/resnet50"
-    local r = assert(loom.analyze(resnet("conv3", 8), load "arch/nvdla",
-      load "mapping/nvdla_conv")) { P0 = 4 }
-    assert.equal(128 * 128 * 9 * 28 * 28, operations(r))
-    assert.equal(operations(r) // 2048, number(r.compute.latency))
-    assert.is_true(number(r.CACC.O.values) <= 128 * 32)
-    r = assert(loom.analyze(resnet("conv4", 8), load "arch/simba", load "mapping/simba_conv"))
-    assert.equal(operations(r) // (8 * 16 * 64), number(r.compute.latency))
+    local resnet, mobilenet = load "workload/resnet50", load "workload/mobilenet_v2"
+    -- Layers, and the parts of the multipliers that they can use, counted by hand.
+    for _, t in ipairs {
+      { resnet("conv3", 8), 4 * 3 / 12, 1, 16 / 36 }, -- Simba: 4 x 4 chiplets
+      { resnet("conv1", 8), 7 / 12, 21 / 64, 16 / 36 * 1 / 4 * 3 / 8 }, -- 3 channels, 7 x 7
+      { resnet("conv5_reduce", 8), 8 / 12, 1, 16 / 36 }, -- columns: 7 rows by 2 filters
+      { mobilenet "bottleneck5_filter", 1, 1 / 64, 6 / 36 * 1 / 8 }, -- depthwise: 3 x 2 chiplets
+      { mobilenet "classifier", 10 * 10 / 168, 25 / 32, 25 / 36 * 1 / 4 }, -- 1000 = 8 * 125
+    } do
+      local r = convolution("eyeriss_like", "row_stationary", t[1])
+      assert.near(t[2], busy(r, 168), 1e-9)
+      r = convolution("nvdla", "nvdla_conv", t[1])
+      assert.near(t[3], busy(r, 2048), 1e-9)
+      r = convolution("simba", "simba_conv", t[1])
+      assert.near(t[4], busy(r, 36 * 16 * 64), 1e-9)
+    end
+  end)
+
+  it("moves what NVDLA has room for once", function()
+    local r = convolution("nvdla", "nvdla_conv", load "workload/resnet50"("conv3", 8))
+    assert.equal((128 * 30 * 30 + 128 * 128 * 9) // 8, sum(r, "DRAM", "reads"))
+    assert.equal(128 * 28 * 28 // 8, sum(r, "DRAM", "writes"))
+    assert.equal(128 * 30 * 30 * 8 + 32 * 128 * 9 * 8, number(r:usage { by = "memory" }.CBUF
+      * (16 * 512 * 64 * 8)))
+    assert.equal(32 * 4 * 28, number(r.CACC.O.values))
   end)
 end)
 
 describe("an example workload", function()
-  it("has the layers of ResNet-50", function()
-    local resnet = load "workload/resnet50"
-    local function macs(name)
-      local product = 1
-      for _, size in pairs(resnet(name).rank_variables) do product = product * size end
-      return product
+  -- The layers of a network by name, and how often each runs.
+  local networks = {}
+
+  function networks.resnet50()
+    local layers, times = {}, {}
+    local function add(name, n)
+      layers[name], times[name] = load "workload/resnet50"(name, 8), n
     end
-    -- Table 1 says 3.8 GFLOPs, multiplications and additions counted as one; here without the
-    -- projections and the differing first blocks' details.
-    local total = macs "conv1" + macs "fc"
-    for i, repeats in ipairs { 3, 4, 6, 3 } do
-      local name = "conv" .. i + 1
-      total = total + repeats * (macs(name) + macs(name .. "_reduce") + macs(name .. "_expand"))
+    add("conv1", 1)
+    add("fc", 1)
+    for stage, blocks in ipairs { 3, 4, 6, 3 } do
+      local name = "conv" .. stage + 1
+      add(name, blocks)
+      add(name .. "_reduce", blocks - 1)
+      add(name .. "_expand", blocks)
+      add(name .. "_entry", 1)
+      add(name .. "_shortcut", 1)
     end
-    assert.is_true(total > 3.4e9 and total < 3.9e9)
-    assert.equal(229, resnet "conv1".rank_variables.p * 2 + 7 - 2)
+    return layers, times
+  end
+
+  function networks.mobilenet_v2()
+    local layers, times = {}, {}
+    local function add(name, which, n)
+      local key = name .. " " .. which
+      layers[key], times[key] = load "workload/mobilenet_v2"(name, 8, which), n
+    end
+    for _, name in ipairs { "first", "last", "classifier" } do add(name, "first", 1) end
+    for row, blocks in ipairs { 1, 2, 3, 4, 3, 3, 1 } do
+      for _, part in ipairs { "expand", "filter", "project" } do
+        local name = ("bottleneck%d_%s"):format(row, part)
+        if name ~= "bottleneck1_expand" then add(name, "first", 1) end
+        if blocks > 1 then add(name, "repeats", blocks - 1) end
+      end
+    end
+    return layers, times
+  end
+
+  local function macs(layer)
+    local product = 1
+    for _, size in pairs(layer.rank_variables) do product = product * size end
+    return product
+  end
+
+  it("has all multiplications of its network", function()
+    local function total(name)
+      local layers, times = networks[name]()
+      local macs_, n = 0, 0
+      for key, layer in pairs(layers) do
+        macs_, n = macs_ + times[key] * macs(layer), n + times[key]
+      end
+      return macs_, n
+    end
+    -- Table 1 says 3.8e9 and 50 layers without the shortcuts.
+    local resnet, layers = total "resnet50"
+    assert.equal(50 + 4, layers)
+    assert.is_true(resnet > 3.8e9 and resnet < 3.9e9)
+    -- Table 4 says 300e6 multiplications and additions.
+    local mobilenet, layers_ = total "mobilenet_v2"
+    assert.equal(3 + 2 + 3 * 16, layers_)
+    assert.is_true(mobilenet > 300e6 and mobilenet < 301e6)
   end)
+
+  -- By name: the mapping, multipliers, bits of an access to the DRAM.
+  local machines = {
+    eyeriss_like = { "row_stationary", 168, 16 }, nvdla = { "nvdla_conv", 2048, 64 },
+    simba = { "simba_conv", 36 * 16 * 64, 64 },
+  }
+
+  for machine, t in pairs(machines) do
+    it("fits into " .. machine .. ", every layer of it", function()
+      for _, network in pairs(networks) do
+        for name, layer in pairs(network()) do
+          local r = convolution(machine, t[1], layer)
+          assert.equal(macs(layer), operations(r), name)
+          assert.is_true(number(r.compute.latency) * t[2] >= macs(layer), name)
+          local size, values = layer.rank_variables, { I = 0, F = 0, O = 0 }
+          for _, buffet in ipairs(r.einsums[1].buffets) do
+            if buffet.level == "DRAM" then values[buffet.tensor] = number(buffet.values) end
+          end
+          assert.equal((size.m or size.c) * size.p * size.q, values.O, name)
+          -- Every input and weight is read at least once, every result written once.
+          assert.is_true(sum(r, "DRAM", "reads") * t[3] >= (values.I + values.F) * 8, name)
+          assert.equal(values.O * 8, sum(r, "DRAM", "writes") * t[3], name)
+        end
+      end
+    end)
+  end
 
   it("has the blocks of MobileNet-v2", function()
     local mobilenet = load "workload/mobilenet_v2"
@@ -90,10 +190,13 @@ describe("an example workload", function()
     assert.equal(16 * 6, w.rank_variables.e)
     assert.equal(56, w.rank_variables.p)
     assert.equal(2 * 55 + 3, w.rank_variables.h)
-    w = mobilenet("bottleneck4", "repeats")
+    w = mobilenet("bottleneck4", 8, "repeats")
     assert.equal(3, w.n_instances)
     assert.equal(64, w.rank_variables.c)
     assert.equal(14, w.rank_variables.p)
+    w = mobilenet "bottleneck1"
+    assert.equal(2, #w.einsums)
+    assert.equal(32, w.rank_variables.e)
   end)
 
   local function block(model, phase, way)

@@ -159,8 +159,9 @@ describe("the costs as text", function()
     assert.truthy(joined(r:costs_text(), "^  by einsum"):find
       "bound by Buf or MAC: symbols decide$")
     assert.truthy(r:costs_text():find "latency +max%(16, 256/R%)\n")
-    r = assert(loom.analyze(example "workload/resnet50" "conv3", example "arch/eyeriss_like",
-      example "mapping/row_stationary"))
+    local layer = example "workload/resnet50" "conv3"
+    r = assert(loom.analyze(layer, example "arch/eyeriss_like",
+      (example "mapping/row_stationary"(layer))))
     assert.truthy(joined(r:costs_text(), "^  by einsum"):find
       "bound by GLB or InputSpad or PsumSpad: symbols decide$")
     assert.truthy(joined(r { M1 = 64, C1 = 16 }:costs_text(), "^  by einsum"):find

@@ -12,6 +12,9 @@
 -- done value by value is done by the vector unit.
 local loom = require "einloom"
 
+local here = debug.getinfo(1, "S").source:match "^@(.*[/\\])" or ""
+local template = dofile(here .. "template.lua")
+
 -- Heads of the models: those that the matrix units share and the one of a unit, for queries and for
 -- keys.
 local models = {
@@ -27,7 +30,7 @@ local models = {
   },
 }
 
-local template = [[
+local text = [[
 branch
   CMEM: $common
   for $outer
@@ -43,20 +46,6 @@ branch
   for $rest
   $name on $on
 ]]
-
--- The branch of an einsum. Lines for which it has nothing are left out.
-local function branch(e, depth)
-  local lines = {}
-  for line in template:gmatch "[^\n]+" do
-    local wanted = not line:find "%$"
-    local filled = line:gsub("%$(%a+)", function(key)
-      wanted = wanted or e[key]
-      return e[key] or key == "on" and "MAC" or ""
-    end)
-    if wanted then lines[#lines + 1] = ("  "):rep(depth) .. filled end
-  end
-  return table.concat(lines, "\n") .. "\n"
-end
 
 -- The einsums of a block, as they are when nothing is fused.
 local function einsums(model, phase)
@@ -99,9 +88,13 @@ local function einsums(model, phase)
 end
 
 local function join(list, names, depth)
-  local text = ""
-  for name in names:gmatch "%a+" do text = text .. branch(list[name], depth) end
-  return text
+  local branches = {}
+  for name in names:gmatch "%a+" do
+    local e = list[name]
+    e.on = e.on or "MAC"
+    branches[#branches + 1] = template(text, e, depth)
+  end
+  return table.concat(branches)
 end
 
 local function unfused(model, phase)
