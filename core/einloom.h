@@ -499,7 +499,8 @@ LOOM_API loom_expr loom_loop_symbol(loom_ctx *ctx, loom_loop_quantity which, int
 /* Statistics of a buffet: one tensor at one level of one einsum.
 ** Classes say which loops multiply a field (doc/formulas.md):
 ** PARENT about traffic to the next outer holder; TOTAL summed over all instances; UNIT of the
-** busiest instance; SKIP first touches, not repeated by loops that leave the tile in place.
+** busiest instance; SKIP first touches, not repeated by loops that leave the tile in place; EXACT
+** counted by the model `exact` alone: LOOM_NONE in others.
 ** X(field, classes) */
 #define LOOM_BUFFET_FIELD_LIST(X)                                              \
   X(total_reads_to_parent, LOOM_F_PARENT)                                      \
@@ -516,13 +517,18 @@ LOOM_API loom_expr loom_loop_symbol(loom_ctx *ctx, loom_loop_quantity which, int
   X(total_skipped_first_write_actions, LOOM_F_TOTAL | LOOM_F_SKIP)             \
   X(min_per_unit_skipped_first_read_actions, LOOM_F_UNIT | LOOM_F_SKIP)        \
   X(min_per_unit_skipped_first_write_actions, LOOM_F_UNIT | LOOM_F_SKIP)       \
-  X(max_occupancy, LOOM_F_OCCUPANCY)
+  X(max_occupancy, LOOM_F_OCCUPANCY)                                           \
+  X(total_deliveries, LOOM_F_EXACT)                                            \
+  X(total_departures, LOOM_F_EXACT)                                            \
+  X(total_drains, LOOM_F_EXACT)                                                \
+  X(fewest_live, LOOM_F_EXACT)
 enum {
   LOOM_F_PARENT = 1,
   LOOM_F_TOTAL = 2,
   LOOM_F_UNIT = 4,
   LOOM_F_SKIP = 8,
-  LOOM_F_OCCUPANCY = 16
+  LOOM_F_OCCUPANCY = 16,
+  LOOM_F_EXACT = 32
 };
 typedef enum loom_buffet_field {
 #define LOOM_FIELD_ENUM(field, classes) LOOM_BUFFET_##field,
@@ -532,7 +538,9 @@ typedef enum loom_buffet_field {
 } loom_buffet_field;
 LOOM_API const char *loom_buffet_field_name(loom_buffet_field field);
 
-/* reads, writes, occupancy: values, values, bits; *_actions: actions. */
+/* reads, writes, occupancy: values, values, bits; *_actions: actions.  Deliveries: values arriving
+** at all instances; departures: values leaving them upwards; drains: departures that are reads of
+** the holder; fewest_live: bits that must be there at one time at least. */
 typedef struct loom_buffet {
   const char *tensor, *level;
   loom_expr field[LOOM_N_BUFFET_FIELDS];
@@ -543,6 +551,7 @@ typedef struct loom_buffet {
 typedef struct loom_compute_stats {
   const char *level;
   loom_expr total_ops, max_per_unit_ops, max_latency; /* operations, operations, steps */
+  loom_expr instances; /* units that compute at least once; model `exact`, else LOOM_NONE */
 } loom_compute_stats;
 
 typedef struct loom_fanout {

@@ -40,6 +40,7 @@ static bool join_buffets(const loom_analysis *an, const loom_loop *loop, loom_re
       loom_expr *into = &stats->buffets[i].field[f];
       loom_expr other = second->buffets[i].field[f];
       unsigned class_ = loom_buffet_classes[f];
+      if (class_ & LOOM_F_EXACT) continue;
       bool good = loop->spatial
                       ? join_over_space(an, (int)i == loop->shared_buffet, class_, into, other)
                       : join_over_time(an, relevancy, class_, into, other);

@@ -6,7 +6,8 @@
 static void count_operation(const loom_analysis *an, const loom_path_node *node,
                             loom_stats *stats) {
   loom_expr one = an->einsum->is_copy ? an->zero : an->one;
-  stats->compute = (loom_compute_stats){node->node.component, one, one, one};
+  stats->compute = (loom_compute_stats){
+      .level = node->node.component, .total_ops = one, .max_per_unit_ops = one, .max_latency = one};
   stats->temporal_steps = one;
   stats->n_fanout = an->n_fanout;
   for (size_t i = 0; i < an->n_fanout; i++) stats->fanout[i] = an->fanout[i];

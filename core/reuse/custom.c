@@ -22,8 +22,11 @@ static bool describe_shape(loom_analysis *an, loom_shape *shape) {
 
 static bool valid_fields(const loom_analysis *an, const loom_stats *stats) {
   for (size_t i = 0; i < stats->n_buffets; i++)
-    for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++)
-      if (!loom_expr_live(an->ctx, stats->buffets[i].field[f])) return false;
+    for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
+      loom_expr x = stats->buffets[i].field[f];
+      bool absent = x == LOOM_NONE && (loom_buffet_classes[f] & LOOM_F_EXACT);
+      if (!absent && !loom_expr_live(an->ctx, x)) return false;
+    }
   return true;
 }
 
@@ -33,7 +36,7 @@ static bool check_signs(const loom_analysis *an, const loom_path_node *node,
   for (size_t i = 0; i < stats->n_buffets; i++)
     for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
       loom_expr x = stats->buffets[i].field[f];
-      if (!loom_facts_negative(loom_facts_of(an->ctx, x))) continue;
+      if (x == LOOM_NONE || !loom_facts_negative(loom_facts_of(an->ctx, x))) continue;
       char *text = loom_print(an->ctx, x, LOOM_INFIX);
       loom_fail(an, LOOM_ERR_CALLBACK, node->source, "the analyzer of '%s' gave a negative %s: %s",
                 node->node.custom, loom_buffet_field_name((loom_buffet_field)f), text ? text : "?");

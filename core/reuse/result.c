@@ -12,6 +12,7 @@ void loom_stats_mark(loom_ctx *ctx, const loom_stats *stats) {
   mark_one(ctx, stats->compute.total_ops);
   mark_one(ctx, stats->compute.max_per_unit_ops);
   mark_one(ctx, stats->compute.max_latency);
+  mark_one(ctx, stats->compute.instances);
   mark_one(ctx, stats->temporal_steps);
   for (size_t i = 0; i < stats->n_fanout; i++) mark_one(ctx, stats->fanout[i].used);
   for (size_t i = 0; i < stats->n_first_latency; i++) mark_one(ctx, stats->first_latency[i].steps);

@@ -20,7 +20,8 @@ const char *loom_buffet_field_name(loom_buffet_field field) {
 loom_buffet *loom_buffet_add(const loom_analysis *an, loom_stats *stats, const char *level) {
   loom_buffet *b = &stats->buffets[stats->n_buffets++];
   *b = (loom_buffet){.level = level};
-  for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) b->field[f] = an->zero;
+  for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++)
+    b->field[f] = (loom_buffet_classes[f] & LOOM_F_EXACT) ? LOOM_NONE : an->zero;
   return b;
 }
 

@@ -7,7 +7,7 @@ static bool repeat_buffet(const loom_analysis *an, const loom_step *step, loom_b
   if (step->trips == an->one) return true;
   for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
     unsigned class_ = loom_buffet_classes[f];
-    if (class_ & LOOM_F_OCCUPANCY) continue;
+    if (class_ & (LOOM_F_OCCUPANCY | LOOM_F_EXACT)) continue;
     if ((class_ & LOOM_F_SKIP) && step->relevancy != LOOM_RELEVANT) continue;
     if (!loom_multiply(an, &b->field[f], step->trips)) return false;
   }

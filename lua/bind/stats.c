@@ -73,11 +73,12 @@ void bind_push_buffet(bind_scope *s, const loom_buffet *buffet) {
 }
 
 void bind_push_compute(bind_scope *s, const loom_compute_stats *compute) {
-  lua_createtable(s->L, 0, 4);
+  lua_createtable(s->L, 0, 5);
   bind_set_string(s->L, "level", compute->level);
   bind_set_expr(s, "total_ops", compute->total_ops);
   bind_set_expr(s, "max_per_unit_ops", compute->max_per_unit_ops);
   bind_set_expr(s, "max_latency", compute->max_latency);
+  bind_set_expr(s, "instances", compute->instances);
 }
 
 void bind_push_fanout(bind_scope *s, const loom_stats *stats) {
@@ -204,8 +205,8 @@ static void read_buffets(bind_scope *s, int i, loom_stats *stats) {
 }
 
 static void read_compute(bind_scope *s, int i, loom_compute_stats *compute) {
-  static const char *const known[] = {"level", "total_ops", "max_per_unit_ops", "max_latency",
-                                      NULL};
+  static const char *const known[] = {"level",       "total_ops", "max_per_unit_ops",
+                                      "max_latency", "instances", NULL};
   lua_State *L = s->L;
   if (lua_getfield(L, i, "compute") != LUA_TTABLE) luaL_error(L, "stats.compute: table expected");
   check_fields(L, "stats.compute", known, false);
@@ -213,6 +214,7 @@ static void read_compute(bind_scope *s, int i, loom_compute_stats *compute) {
   compute->total_ops = read_expr(s, "total_ops", compute->total_ops);
   compute->max_per_unit_ops = read_expr(s, "max_per_unit_ops", compute->max_per_unit_ops);
   compute->max_latency = read_expr(s, "max_latency", compute->max_latency);
+  compute->instances = read_expr(s, "instances", compute->instances);
   lua_pop(L, 1);
 }
 
