@@ -167,6 +167,17 @@ static loom_status list_symbols(loom_analysis *an, loom_result_part *part) {
   return LOOM_OK;
 }
 
+loom_status loom_part_add_tensor(loom_analysis *an, loom_result_part *part,
+                                 const loom_stats *stats) {
+  for (size_t i = 0; i < stats->n_buffets; i++)
+    if (stats->buffets[i].persistent) stats->buffets[i].n_loops_above = -1;
+  part->stats.n_buffets += stats->n_buffets;
+  int access = an->access;
+  part->tensors[access] = loom_name_of_tensor(an, loom_access_of(an, access)->tensor);
+  part->nests[access] = copy_nest(an, &part->n_nests[access]);
+  return part->nests[access] ? LOOM_OK : loom_failed(an);
+}
+
 /* Buffets of one tensor, after those already there. */
 static loom_status analyze_tensor(loom_analysis *an, loom_result_part *part, int access) {
   loom_status status = loom_nest_build(an, access);
@@ -177,13 +188,7 @@ static loom_status analyze_tensor(loom_analysis *an, loom_result_part *part, int
       loom_arena_array(&an->scratch, an->n_first_latency, sizeof *stats.first_latency);
   if (!stats.fanout || !stats.first_latency) return loom_failed(an);
   status = loom_evaluate(an, &stats);
-  if (status != LOOM_OK) return status;
-  for (size_t i = 0; i < stats.n_buffets; i++)
-    if (stats.buffets[i].persistent) stats.buffets[i].n_loops_above = -1;
-  part->stats.n_buffets += stats.n_buffets;
-  part->tensors[access] = loom_name_of_tensor(an, loom_access_of(an, access)->tensor);
-  part->nests[access] = copy_nest(an, &part->n_nests[access]);
-  return part->nests[access] ? LOOM_OK : loom_failed(an);
+  return status == LOOM_OK ? loom_part_add_tensor(an, part, &stats) : status;
 }
 
 /* Operations, latency, fanout: the loops of the path alone. */
@@ -197,6 +202,13 @@ static loom_status analyze_operations(loom_analysis *an, loom_result_part *part)
   if (!stats.fanout || !stats.first_latency) return loom_failed(an);
   status = loom_evaluate(an, &stats);
   part->stats = stats;
+  return status;
+}
+
+static loom_status count_by_reference(loom_analysis *an, loom_result_part *part) {
+  loom_status status = analyze_operations(an, part);
+  for (size_t i = 0; i < part->n_tensors && status == LOOM_OK; i++)
+    status = analyze_tensor(an, part, (int)i);
   return status;
 }
 
@@ -238,9 +250,7 @@ static loom_status analyze_einsum(loom_analysis *an, int leaf, loom_result_part 
   loom_status status = build_path(an, leaf);
   if (status != LOOM_OK) return status;
   if (!make_room(an, part)) return loom_failed(an);
-  status = analyze_operations(an, part);
-  for (size_t i = 0; i < part->n_tensors && status == LOOM_OK; i++)
-    status = analyze_tensor(an, part, (int)i);
+  status = an->count(an, part);
   if (status == LOOM_OK && an->einsum->is_copy) status = loom_merge_copy(an, &part->stats);
   if (status == LOOM_OK) status = list_symbols(an, part);
   if (status != LOOM_OK) return status;
@@ -301,7 +311,8 @@ loom_result *loom_analyze(const loom_workload *w, const loom_arch *a, const loom
                       .a = a,
                       .m = m,
                       .options = options ? options : &strict,
-                      .rules = &loom_reference_rules};
+                      .rules = &loom_reference_rules,
+                      .count = count_by_reference};
   bool good = begin(&an) && analyze_all(&an) == LOOM_OK;
   return finish(&an, good);
 }

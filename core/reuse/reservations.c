@@ -84,7 +84,8 @@ static void place(const loom_analysis *an, placement *p, const loom_path_node *n
   default:
     reserve_unless(an, p, node, NULL);
     emit(p, node);
-    if (node->node.backing || !node->may_lower || an->einsum->is_copy) {
+    if (node->node.backing || !node->may_lower || an->einsum->is_copy ||
+        an->options->model == LOOM_EXACT) {
       reserve(p, node);
     } else {
       p->pending[p->n_pending++] = node;

@@ -78,6 +78,9 @@ struct loom_analysis {
   const loom_mapping *m;
   const loom_options *options;
   const loom_rules *rules;
+  /* The statistics of the einsum at hand, whose path is there: those of compute, then each tensor's
+  ** with loom_part_add_tensor. */
+  loom_status (*count)(loom_analysis *an, struct loom_result_part *part);
   loom_result *result;
   loom_arena kept, scratch; /* until the end; until the next einsum */
   loom_expr zero, one;
@@ -145,12 +148,17 @@ loom_status loom_label_loops(loom_analysis *an);
 loom_status loom_check_path(loom_analysis *an);
 /* Inserts the reservations into the path. */
 loom_status loom_place_reservations(loom_analysis *an);
-/* Trips of every loop, as far as they do not vary; fanout and first latency lists. */
+/* Trips of every loop, as far as they do not vary, by the rules of the model `reference` (another
+** model leaves them LOOM_NONE and counts itself); fanout and first latency lists. */
 loom_status loom_count_trips(loom_analysis *an);
 /* Fills access, nest and with_compute for one tensor, or (access -1) for operations. */
 loom_status loom_nest_build(loom_analysis *an, int access);
 /* Statistics of the nest at hand; `stats` has room for its buffets. */
 loom_status loom_evaluate(loom_analysis *an, loom_stats *stats);
+/* Adds the tensor whose nest is at hand to the part; its buffets stand after those that are there
+** already, in part->stats.buffets. */
+loom_status loom_part_add_tensor(loom_analysis *an, loom_result_part *part,
+                                 const loom_stats *stats);
 /* Merges the buffets of a copy einsum level by level. */
 loom_status loom_merge_copy(loom_analysis *an, loom_stats *stats);
 

@@ -120,7 +120,7 @@ loom_status loom_count_trips(loom_analysis *an) {
   if (!an->fanout) return loom_failed(an);
   for (size_t i = 0; i < an->n_loops; i++) {
     loom_loop *loop = &an->loops[i];
-    loom_status status = count_loop(an, loop);
+    loom_status status = an->options->model == LOOM_REFERENCE ? count_loop(an, loop) : LOOM_OK;
     if (status == LOOM_OK && loop->spatial) status = list_fanout(an, loop);
     if (status != LOOM_OK) return status;
   }
