@@ -70,6 +70,8 @@ typedef struct loom_frame {
   loom_stats *stats;
 } loom_frame;
 
+typedef struct loom_result_part loom_result_part;
+
 struct loom_analysis {
   loom_owner owner;
   loom_ctx *ctx;
@@ -80,7 +82,7 @@ struct loom_analysis {
   const loom_rules *rules;
   /* The statistics of the einsum at hand, whose path is there: those of compute, then each tensor's
   ** with loom_part_add_tensor. */
-  loom_status (*count)(loom_analysis *an, struct loom_result_part *part);
+  loom_status (*count)(loom_analysis *an, loom_result_part *part);
   loom_result *result;
   loom_arena kept, scratch; /* until the end; until the next einsum */
   loom_expr zero, one;
@@ -110,7 +112,7 @@ struct loom_analysis {
 };
 
 /* One einsum of a result. */
-typedef struct loom_result_part {
+struct loom_result_part {
   const char *name;
   loom_stats stats;
   loom_expr *symbols;
@@ -121,7 +123,7 @@ typedef struct loom_result_part {
   loom_node **nests;
   size_t *n_nests;
   size_t n_tensors;
-} loom_result_part;
+};
 
 struct loom_result {
   loom_owner owner;
