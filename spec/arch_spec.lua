@@ -58,7 +58,8 @@ describe("an architecture", function()
     assert.same({ "DRAM", "GLB", "PE", "Link", "MAC" }, a:names())
     assert.equal(14, a:component("PE").spatial[1].fanout)
     assert.is_nil(a:component "Pe")
-    assert.equal("Memory DRAM size=inf\nMemory GLB size=1048576\nContainer PE x=14 y=12\n"
+    assert.equal("Memory DRAM size=inf\nMemory GLB size=1048576\n"
+      .. "Container PE x=14 (may_reuse A) y=12\n"
       .. "Toll Link\nCompute MAC",
       tostring(a))
   end)
@@ -70,6 +71,19 @@ describe("an architecture", function()
     assert.equal("X", a.nodes[1].spatial[1].name)
     assert.equal("Inputs", a.nodes[1].spatial[2].may_reuse)
     assert.equal(2, a.nodes[2].spatial[1].fanout)
+  end)
+
+  it("takes multicast and adder_tree as short for may_reuse", function()
+    local a = arch.new {
+      arch.fanout { "PE", a = { 2, multicast = false }, b = { 2, adder_tree = false },
+        c = { 2, multicast = false, adder_tree = false }, d = { 2, multicast = true } },
+      arch.compute { "MAC" },
+    }
+    local shared = {}
+    for i, d in ipairs(a.nodes[1].spatial) do shared[i] = d.may_reuse end
+    assert.same({ "Outputs", "Inputs", "Nothing", "all" }, shared)
+    assert.equal("Container PE a=2 (may_reuse Outputs) b=2 (may_reuse Inputs) "
+      .. "c=2 (may_reuse Nothing) d=2\nCompute MAC", tostring(a))
   end)
 
   it("takes symbols and expressions as numbers", function()
@@ -140,6 +154,10 @@ describe("an architecture", function()
     { "dimension without a name", { spatial = { { fanout = 2 } } }, { "spatial[1]", "name" } },
     { "unknown key of a dimension", { spatial = { X = { 2, may_reus = "all" } } },
       { "may_reus", "nearest: may_reuse" } },
+    { "multicast of a wrong type", { spatial = { X = { 2, multicast = 1 } } },
+      { "spatial.X.multicast", "true or false expected" } },
+    { "may_reuse and multicast", { spatial = { X = { 2, multicast = true, may_reuse = "A" } } },
+      { "may_reuse says what multicast and adder_tree say" } },
     { "may_reuse of a wrong type", { spatial = { X = { 2, may_reuse = 1 } } },
       { "may_reuse", "number" } },
     { "read twice", { read = {}, actions = { { name = "read" } } }, { "read", "twice" } },

@@ -131,6 +131,31 @@ sequential
     refused(loop {}, "bad_tile_shape", { "without a tile shape" })
   end)
 
+  it("refuses tiles of single einsums that say nothing or too much", function()
+    local shared = { E = "m", F = "n" }
+    for _, case in ipairs {
+      { { { einsum = "G", tile_shape = 1 } }, "no variable of einsum G" },
+      { { { tile_shape = 1 } }, "no variable of einsum nil" },
+      { { { einsum = "E" } }, "tiles of E without a tile shape" },
+      { { { einsum = "E", overlap = "keeep" } }, "keep or recompute expected, got keeep" },
+      { { { einsum = "E", overlap = "keep", tile_shape = 2 } }, "give no shapes" },
+      { { { einsum = "E", overlap = "keep" }, { einsum = "E", overlap = "keep" } }, "twice" },
+      { { { einsum = "E", til = 3 } }, "unknown key 'til'" },
+      { { 3 }, "a record for an einsum expected" },
+      { 3, "tiles" },
+    } do
+      local e = front.raised(mapping.new, loop { rank_variable = shared, tile_shape = 4,
+        tiles = case[1] })
+      front.mentions(tostring(e), { "mapping.nodes[2]", case[2] })
+    end
+    refused(loop { tile_shape = 4, tiles = { { einsum = "E", tile_shape = 1 } } }, "bad_mapping",
+      { "no variable of einsum E" })
+    refused({ { node = "storage", component = "A", tensors = {}, lifetime = "kept" } },
+      "bad_mapping", { "lifetime: scope or retain expected, got kept" })
+    refused({ { node = "toll", component = "A", tensors = {}, lifetime = "scope" } },
+      "bad_mapping", { "unknown key 'lifetime'" })
+  end)
+
   it("refuses unknown kinds and keys with the nearest known", function()
     refused({ { node = "storge" } }, "unknown_node_kind",
       { "mapping.nodes[1]", "storge", "nearest: storage" })

@@ -99,7 +99,7 @@ MAC]]
       "for", "par", "tile", "first", "on", "toll", "custom", "sequential", "branch", "A", "m", "PE",
         ".",
       ":", ",", "(", ")", "1", "0", "M0", '"q"', '"', "\n", "\n", "\n  ", "\n    ", "\t", "--",
-        "persistent",
+        "persistent", "retain", "scope", "step", "keep", "recompute",
       "no", "lowering", "#", "2.5", "-",
     }
     for _ = 1, 2000 do
@@ -114,6 +114,32 @@ MAC]]
         assert.is_number(e.column)
       end
     end
+  end)
+
+  it("says lifetimes, overlapping tiles and tiles of single einsums", function()
+    local text = [[
+Main: I O (retain)
+for m tile 6 step 4
+  for (A: t recompute, B: q, C: p tile 1 first 3) tile 4
+    GLB: T (persistent, scope, no lowering)
+    for m
+      A on MAC
+]]
+    local m = mapping.new(text)
+    assert.equal(text, tostring(m))
+    assert.equal("retain", m.nodes[1].lifetime)
+    assert.equal(4, m.nodes[2].step)
+    assert.equal("recompute", m.nodes[3].tiles[1].overlap)
+    assert.equal(3, m.nodes[3].tiles[2].initial_tile_shape)
+    assert.is_true(m == mapping.new {
+      mapping.storage { "Main", "I", "O", lifetime = "retain" },
+      mapping.temporal { "m", 6, step = 4 },
+      mapping.temporal { { A = "t", B = "q", C = "p" }, 4,
+        tiles = { A = "recompute", C = { tile = 1, first = 3 } } },
+      mapping.storage { "GLB", "T", persistent = true, may_lower = false, lifetime = "scope" },
+      mapping.temporal { "m" },
+      mapping.compute_node { "MAC", einsum = "A" },
+    })
   end)
 
   it("of 20000 lines is read in linear time", function()
@@ -144,6 +170,15 @@ MAC]]
     { "par m tile 4 on PE.", 1, 20, "syntax", "dimension" },
     { "DRAM A", 1, 6, "syntax", "'A'" },
     { "DRAM: A,", 1, 9, "syntax", "','" },
+    { "for m step", 1, 11, "syntax", "tile shape" },
+    { "for m tile 4 step 5", 1, 5, "bad_tile_shape", "larger than the tile shape 4" },
+    { "for m tile 4 step M0 first 2", 1, 22, "syntax", "first" },
+    { "for m tile 4 first 2 step 2", 1, 5, "bad_tile_shape", "not both" },
+    { "for (E: m recompte, F: n) tile 4", 1, 11, "syntax", "nearest: recompute" },
+    { "for (E: m keep tile 4, F: n) tile 4", 1, 16, "syntax", "'tile'" },
+    { "for (E: m tile 0, F: n) tile 4", 1, 16, "bad_tile_shape", "0" },
+    { "DRAM: A (retain, scope)", 1, 18, "syntax", "twice" },
+    { "toll L: A (retain)", 1, 12, "syntax", "no lowering" },
     { "DRAM: A (persist)", 1, 10, "syntax", "persistent" },
     { "toll L: A (persistent)", 1, 12, "syntax", "no lowering" },
     { "DRAM: A (no)", 1, 10, "syntax", "no lowering" },

@@ -13,7 +13,7 @@ local arch = {}
 ---@class einloom.Dimension
 ---@field name string
 ---@field fanout einloom.Value
----@field may_reuse "all"|string[]|einloom.Set
+---@field may_reuse "all"|string[]|einloom.Set inputs in it are multicast, outputs are reduced
 ---@field usage_scale einloom.Value
 ---@field power_gateable boolean
 
@@ -187,17 +187,32 @@ local function action(x, name, path)
   return result
 end
 
+-- What multicast = false and adder_tree = false leave of the tensors that may be shared.
+local function shared_of(x, path)
+  for _, key in ipairs { "multicast", "adder_tree" } do
+    if x[key] ~= nil then boolean(x[key], path .. "." .. key) end
+  end
+  if x.multicast == nil and x.adder_tree == nil then return x.may_reuse end
+  if x.may_reuse ~= nil then
+    fail("may_reuse says what multicast and adder_tree say: give one of them", path)
+  end
+  if x.multicast == false then return x.adder_tree == false and "Nothing" or "Outputs" end
+  return x.adder_tree == false and "Inputs" or "all"
+end
+
 local function dimension(x, name, path)
   if type(name) ~= "string" then fail("dimension without a name", path) end
   if type(x) ~= "table" then x = { fanout = x } end
-  local known = { name = true }
+  local known = { name = true, multicast = true, adder_tree = true }
   for key in pairs(dimension_fields) do known[key] = true end
   errors.check_keys(KIND, x, known, path, x.fanout == nil and 1 or 0)
   local result = { name = name, may_reuse = "all", usage_scale = 1, power_gateable = false }
   local fanout = x.fanout == nil and x[1] or x.fanout
   if fanout == nil then fail(("dimension %s has no fanout"):format(name), path, name) end
+  local shared = shared_of(x, path)
   for key, check in pairs(dimension_fields) do
-    local given = key == "fanout" and fanout or x[key]
+    local given = x[key]
+    if key == "fanout" then given = fanout elseif key == "may_reuse" then given = shared end
     if given ~= nil then result[key] = check(given, path .. "." .. key) end
   end
   return result
@@ -411,7 +426,10 @@ function Arch:names()
 end
 
 local function dimension_text(d)
-  return ("%s=%s"):format(d.name, tostring(d.fanout))
+  local text = ("%s=%s"):format(d.name, tostring(d.fanout))
+  if d.may_reuse == "all" then return text end
+  local shared = type(d.may_reuse) == "table" and table.concat(d.may_reuse, " ") or d.may_reuse
+  return ("%s (may_reuse %s)"):format(text, shared == "" and "Nothing" or shared)
 end
 
 local function component_text(node)

@@ -27,9 +27,21 @@ mapping.max_depth = mapping_text.max_depth
 ---@field rank_variable? string|table<string, string> variable, or variable by einsum
 ---@field tile_shape? einloom.Value
 ---@field initial_tile_shape? einloom.Value
+---@field step? einloom.Value where tiles begin, if they overlap
+---@field tiles? einloom.OwnTiles[] of einsums whose tiles differ, by name
+---@field lifetime? "scope"|"retain" of storage; nil: that of the analysis
 ---@field dim? string
 ---@field branches? einloom.Node[][]
 ---@field einsum? string
+
+--- Tiles of a shared loop in one einsum: as given, or what the other einsums need of its outputs,
+--- the part that two tiles share kept or computed again.
+---@class einloom.OwnTiles
+---@field einsum string
+---@field tile_shape? einloom.Value
+---@field initial_tile_shape? einloom.Value
+---@field step? einloom.Value
+---@field overlap? "keep"|"recompute"
 
 ---@class einloom.Mapping
 ---@field nodes einloom.Node[]
@@ -42,7 +54,9 @@ local raw = readonly.raw
 local KIND = "bad_mapping"
 
 local holder = { component = true, tensors = true, may_lower = true }
-local loop = { rank_variable = true, tile_shape = true, initial_tile_shape = true }
+local loop = {
+  rank_variable = true, tile_shape = true, initial_tile_shape = true, step = true, tiles = true,
+}
 
 local function with(base, ...)
   local fields = { node = true, where = true }
@@ -52,7 +66,8 @@ local function with(base, ...)
 end
 
 local fields = {
-  storage = with(holder, "persistent"), toll = with(holder), custom = with(holder, "kind"),
+  storage = with(holder, "persistent", "lifetime"),
+  toll = with(holder), custom = with(holder, "kind"),
   temporal = with(loop), spatial = with(loop, "component", "dim"),
   sequential = with({}, "branches"), pipeline = with({}, "branches"),
   parallel = with({}, "branches"),
@@ -141,16 +156,83 @@ local function holder_node(t, at)
   }
 end
 
+local function one_of(x, names, at, what)
+  for _, name in ipairs(names) do
+    if x == name then return x end
+  end
+  fail(at, ("%s: %s expected, got %s%s"):format(what, table.concat(names, " or "), tostring(x),
+    errors.hint(tostring(x), names)))
+end
+
+-- The shapes of a loop or of one of its einsums.
+local function shapes(t, at, result)
+  result.tile_shape = shape(t.tile_shape, at, "tile shape")
+  if t.initial_tile_shape ~= nil then
+    result.initial_tile_shape = shape(t.initial_tile_shape, at, "first tile shape")
+  end
+  if t.step ~= nil then
+    if t.initial_tile_shape ~= nil then
+      fail(at, "a loop has a first tile shape or a step, not both", "bad_tile_shape")
+    end
+    result.step = shape(t.step, at, "step")
+    if core.sum { result.tile_shape }:lt(result.step) == true then
+      fail(at, ("step: %s is larger than the tile shape %s: values are left out")
+        :format(tostring(result.step), tostring(result.tile_shape)), "bad_tile_shape")
+    end
+  end
+  return result
+end
+
+local own_fields = {
+  einsum = true, tile_shape = true, initial_tile_shape = true, step = true, overlap = true,
+}
+
+local function own_tiles(t, at, by_einsum)
+  if type(t) ~= "table" then fail(at, "tiles: a record for an einsum expected") end
+  for _, key in ipairs(errors.keys(t)) do
+    if not own_fields[key] then
+      fail(at, ("tiles: unknown key '%s'%s"):format(key, errors.hint(key, errors.keys(own_fields))),
+        nil, key)
+    end
+  end
+  if type(by_einsum) ~= "table" or not by_einsum[t.einsum] then
+    fail(at, ("tiles: the loop names no variable of einsum %s"):format(tostring(t.einsum)))
+  end
+  local result = { einsum = t.einsum }
+  if t.overlap == nil then
+    if t.tile_shape == nil then
+      fail(at, ("tiles of %s without a tile shape"):format(t.einsum), "bad_tile_shape")
+    end
+    return shapes(t, at, result)
+  end
+  result.overlap = one_of(t.overlap, { "keep", "recompute" }, at, "overlap")
+  if t.tile_shape ~= nil or t.initial_tile_shape ~= nil or t.step ~= nil then
+    fail(at, ("tiles of %s: %s says what the tiles are, give no shapes"):format(t.einsum,
+      t.overlap), "bad_tile_shape")
+  end
+  return result
+end
+
+-- The tiles of the einsums that have their own, in the order of the names; nil for none.
+local function tiles_field(t, at, by_einsum)
+  if t.tiles == nil then return nil end
+  local result, seen = {}, {}
+  for i, own in ipairs(list_field(t, "tiles", at, "tiles of einsums")) do
+    result[i] = own_tiles(own, at, by_einsum)
+    if seen[own.einsum] then fail(at, ("tiles of %s are given twice"):format(own.einsum)) end
+    seen[own.einsum] = true
+  end
+  table.sort(result, function(a, b) return a.einsum < b.einsum end)
+  return #result > 0 and result or nil
+end
+
 local function loop_node(t, at)
   if t.tile_shape == nil then
     fail(at, ("%s node without a tile shape"):format(t.node), "bad_tile_shape")
   end
-  return {
-    node = t.node, rank_variable = variable(t, at),
-    tile_shape = shape(t.tile_shape, at, "tile shape"),
-    initial_tile_shape = t.initial_tile_shape ~= nil
-      and shape(t.initial_tile_shape, at, "first tile shape") or nil,
-  }
+  local node = shapes(t, at, { node = t.node, rank_variable = variable(t, at) })
+  node.tiles = tiles_field(t, at, node.rank_variable)
+  return node
 end
 
 local check_list
@@ -176,6 +258,9 @@ local readers = {
   storage = function(t, at)
     local node = holder_node(t, at)
     node.persistent = flag(t, "persistent", at, false)
+    if t.lifetime ~= nil then
+      node.lifetime = one_of(t.lifetime, { "scope", "retain" }, at, "lifetime")
+    end
     return node
   end,
   custom = function(t, at)
@@ -295,10 +380,28 @@ end
 
 local loop_aliases = { tile = "tile_shape", first = "initial_tile_shape" }
 
+-- {E = "keep"}, {E = {tile =, first =, step =}} or a list of the normal form, as that list.
+local function own_tiles_of(tiles)
+  if type(tiles) ~= "table" or tiles[1] ~= nil then return tiles end
+  local list = {}
+  for _, einsum in ipairs(errors.keys(tiles)) do
+    local own = { einsum = einsum }
+    local given = tiles[einsum]
+    if type(given) == "table" then
+      for key, x in pairs(given) do own[loop_aliases[key] or key] = x end
+    else
+      own.overlap = given
+    end
+    list[#list + 1] = own
+  end
+  return list
+end
+
 local function loop_constructor(function_name, kind)
   return function(t)
     local node = keyed(t, function_name, kind, { "rank_variable", "tile_shape" }, loop_aliases)
     if node.tile_shape == nil then node.tile_shape = 1 end
+    node.tiles = own_tiles_of(node.tiles)
     if node.on ~= nil then
       local component, dim = tostring(node.on):match "^(.+)%.([^.]+)$"
       if not component then misused(function_name, "on = \"component.dimension\" expected") end
@@ -311,13 +414,14 @@ local function loop_constructor(function_name, kind)
   end
 end
 
---- loom.storage{ component, tensor, ..., persistent = false, may_lower = true }
+--- loom.storage{ component, tensor, ..., persistent = false, may_lower = true,
+--- lifetime = "retain" }
 mapping.storage = holder_constructor("storage", "storage")
 --- loom.toll_node{ component, tensor, ..., may_lower = true }
 mapping.toll_node = holder_constructor("toll_node", "toll")
 --- loom.custom{ component, tensor, ..., kind = name, may_lower = true }
 mapping.custom = holder_constructor("custom", "custom")
---- loom.temporal{ variable, tile, first = shape }
+--- loom.temporal{ variable, tile, first = shape, step = shape, tiles = { Einsum = "keep" } }
 mapping.temporal = loop_constructor("temporal", "temporal")
 --- loom.spatial{ variable, tile, on = "component.dimension", first = shape }
 mapping.spatial = loop_constructor("spatial", "spatial")
@@ -356,20 +460,26 @@ function Mapping:walk(visit)
   walk(raw(self).nodes, function(node) visit(view(node)) end)
 end
 
+local function add_symbols(symbols, e, where)
+  for _, symbol in ipairs(core.is_expr(e) and e:symbols() or {}) do
+    local name = symbol:name()
+    if symbols[name] and symbols[name] ~= symbol then
+      fail({ where = where },
+        ("two symbols are called %s, with different assumptions"):format(name),
+          "bad_tile_shape", name)
+    end
+    symbols[name] = symbol
+  end
+end
+
 local function collect_symbols(nodes)
   local symbols = {}
   walk(nodes, function(node)
-    for _, key in ipairs { "tile_shape", "initial_tile_shape" } do
-      if core.is_expr(node[key]) then
-        for _, symbol in ipairs(node[key]:symbols()) do
-          local name = symbol:name()
-          if symbols[name] and symbols[name] ~= symbol then
-            fail({ where = node.where },
-              ("two symbols are called %s, with different assumptions"):format(name),
-                "bad_tile_shape", name)
-          end
-          symbols[name] = symbol
-        end
+    local places = { node }
+    for i, own in ipairs(node.tiles or {}) do places[i + 1] = own end
+    for _, place in ipairs(places) do
+      for _, key in ipairs { "tile_shape", "initial_tile_shape", "step" } do
+        add_symbols(symbols, place[key], node.where)
       end
     end
   end)

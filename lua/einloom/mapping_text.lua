@@ -13,7 +13,8 @@ mapping_text.max_depth = 200
 local scan = lexer.new({ "(", ")", ",", ":", ".", "-", "+", "*", "/", "%", "^" }, true)
 
 local keywords = {
-  ["for"] = true, par = true, tile = true, first = true, on = true, toll = true, custom = true,
+  ["for"] = true, par = true, tile = true, first = true, step = true, on = true,
+  toll = true, custom = true,
   sequential = true, pipeline = true, parallel = true, branch = true,
 }
 
@@ -54,7 +55,9 @@ local function word(lex, text)
 end
 
 -- Words that can follow the variable of a loop.
-local after_variable = { temporal = { "tile", "first" }, spatial = { "tile", "first", "on" } }
+local after_variable = {
+  temporal = { "tile", "first", "step" }, spatial = { "tile", "first", "step", "on" },
+}
 
 -- "; nearest: tile" if the current token is nearly a word of the list.
 local function hint(lex, words)
@@ -120,8 +123,32 @@ end
 
 -- ---- statements ----
 
--- m, or (E1: m, E2: p).
-local function variable(lex)
+-- tile shape, first shape, step shape: whether any of them was there.
+local function shapes(lex, node, symbols)
+  local given = false
+  for _, part in ipairs {
+    { "tile", "tile_shape" }, { "first", "initial_tile_shape" }, { "step", "step" },
+  } do
+    if word(lex, part[1]) then node[part[2]], given = shape(lex, symbols), true end
+  end
+  return given
+end
+
+-- The tiles of one einsum of a shared loop, or nil where it has none of its own.
+local function own_tiles(lex, einsum, symbols)
+  local own = { einsum = einsum }
+  for _, overlap in ipairs { "keep", "recompute" } do
+    if word(lex, overlap) then
+      own.overlap = overlap
+      return own
+    end
+  end
+  own.tile_shape = 1
+  return shapes(lex, own, symbols) and own or nil
+end
+
+-- m, or (E1: m, E2: p recompute, E3: q tile 6 step 4); what differs by einsum goes to `node`.
+local function variable(lex, node, symbols)
   if lex.kind ~= "(" then return name(lex, "a rank variable") end
   local by_einsum = {}
   lex:advance()
@@ -131,18 +158,25 @@ local function variable(lex)
     if by_einsum[einsum] then lex:fail(("einsum %s is named twice"):format(einsum), position) end
     lex:expect ":"
     by_einsum[einsum] = name(lex, "a rank variable")
+    local own = own_tiles(lex, einsum, symbols)
+    if own then
+      node.tiles = node.tiles or {}
+      table.insert(node.tiles, own)
+    end
   until not lex:accept ","
-  lex:expect ")"
+  if lex.kind ~= ")" then
+    lex:fail(("expected ')', found %s%s"):format(lex:shown(),
+      hint(lex, { "keep", "recompute", "tile", "first", "step" })))
+  end
+  lex:advance()
   return by_einsum
 end
 
 local function loops(lex, list, kind, symbols)
   repeat
-    local position = lex.position
-    local node = place(lex, { node = kind, rank_variable = variable(lex), tile_shape = 1 },
-      position)
-    if word(lex, "tile") then node.tile_shape = shape(lex, symbols) end
-    if word(lex, "first") then node.initial_tile_shape = shape(lex, symbols) end
+    local node = place(lex, { node = kind, tile_shape = 1 }, lex.position)
+    node.rank_variable = variable(lex, node, symbols)
+    shapes(lex, node, symbols)
     if kind == "spatial" then
       if not word(lex, "on") then
         lex:fail(("expected 'on' after the loop, found %s%s")
@@ -156,14 +190,26 @@ local function loops(lex, list, kind, symbols)
   until not lex:accept ","
 end
 
+-- What a flag of a holder sets: field, value; nothing where there is none.
+local function flag(lex, node)
+  if word(lex, "no") then
+    if word(lex, "lowering") then return "may_lower", false end
+  elseif node.node == "storage" then
+    if word(lex, "persistent") then return "persistent", true end
+    for _, lifetime in ipairs { "retain", "scope" } do
+      if word(lex, lifetime) then return "lifetime", lifetime end
+    end
+  end
+end
+
 local function flags(lex, node)
   if not lex:accept "(" then return end
   repeat
-    local position, field, x = lex.position, "may_lower", false
-    if node.node == "storage" and word(lex, "persistent") then
-      field, x = "persistent", true
-    elseif not (word(lex, "no") and word(lex, "lowering")) then
-      local known = node.node == "storage" and "persistent or no lowering" or "no lowering"
+    local position = lex.position
+    local field, x = flag(lex, node)
+    if not field then
+      local known = node.node == "storage" and "persistent, retain, scope or no lowering"
+        or "no lowering"
       lex:fail("expected " .. known, position)
     end
     if node[field] ~= nil then lex:fail("the flag is given twice", position) end
@@ -354,21 +400,28 @@ local function shape_text(x)
   return plain and x:name() or "(" .. text .. ")"
 end
 
-local function variable_text(v)
+-- The shapes of a loop, or of one of its einsums, which says a tile shape of 1 too.
+local function shapes_text(t, all)
+  local text = ""
+  if all or t.tile_shape ~= 1 then text = " tile " .. shape_text(t.tile_shape) end
+  if t.initial_tile_shape then text = text .. " first " .. shape_text(t.initial_tile_shape) end
+  return t.step and text .. " step " .. shape_text(t.step) or text
+end
+
+local function variable_text(v, tiles)
   if type(v) == "string" then return quote(v) end
-  local parts = {}
+  local parts, own = {}, {}
+  for _, t in ipairs(tiles or {}) do
+    own[t.einsum] = t.overlap and " " .. t.overlap or shapes_text(t, true)
+  end
   for _, einsum in ipairs(errors.keys(v)) do
-    parts[#parts + 1] = quote(einsum) .. ": " .. quote(v[einsum])
+    parts[#parts + 1] = quote(einsum) .. ": " .. quote(v[einsum]) .. (own[einsum] or "")
   end
   return "(" .. table.concat(parts, ", ") .. ")"
 end
 
 local function loop_text(node)
-  local text = variable_text(node.rank_variable)
-  if node.tile_shape ~= 1 then text = text .. " tile " .. shape_text(node.tile_shape) end
-  if node.initial_tile_shape then
-    text = text .. " first " .. shape_text(node.initial_tile_shape)
-  end
+  local text = variable_text(node.rank_variable, node.tiles) .. shapes_text(node)
   if node.node == "spatial" then
     text = text .. " on " .. quote(node.component) .. "." .. quote(node.dim)
   end
@@ -379,6 +432,7 @@ local function holder_text(node)
   local names, marks = {}, {}
   for i, tensor in ipairs(node.tensors) do names[i] = quote(tensor) end
   if node.persistent then marks[#marks + 1] = "persistent" end
+  if node.lifetime then marks[#marks + 1] = node.lifetime end
   if not node.may_lower then marks[#marks + 1] = "no lowering" end
   local parts = { quote(node.component) .. ":" }
   if #names > 0 then parts[2] = table.concat(names, " ") end
@@ -399,7 +453,8 @@ local function node_text(node)
 end
 
 local function is_unit(node)
-  return node and node.node == "temporal" and node.tile_shape == 1 and not node.initial_tile_shape
+  return node and node.node == "temporal" and node.tile_shape == 1
+    and not node.initial_tile_shape and not node.step
 end
 
 --- The text of a list of checked nodes.
@@ -422,7 +477,7 @@ function mapping_text.print(nodes)
         local text = node_text(node)
         while is_unit(node) and is_unit(list[i + 1]) do
           i = i + 1
-          text = text .. ", " .. variable_text(list[i].rank_variable)
+          text = text .. ", " .. variable_text(list[i].rank_variable, list[i].tiles)
         end
         emit(depth, text)
         if node.node == "temporal" or node.node == "spatial" then

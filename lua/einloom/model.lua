@@ -7,6 +7,7 @@ local core = require "einloom.core"
 local errors = require "einloom.errors"
 local mapping = require "einloom.mapping"
 local mapping_text = require "einloom.mapping_text"
+local overlap = require "einloom.overlap"
 local readonly = require "einloom.readonly"
 local sets = require "einloom.sets"
 local workload = require "einloom.workload"
@@ -218,6 +219,16 @@ local function variables(node, list, i, w)
   return by_einsum[known[1]], by_einsum
 end
 
+-- The tiles of the einsums that have their own: {tile, first, step} by einsum.
+local function own_tiles(node, w)
+  local by_einsum = {}
+  for _, own in ipairs(node.tiles or {}) do
+    by_einsum[own.einsum] = own.overlap and table.pack(overlap.tiles(node, own, w))
+      or { own.tile_shape, own.initial_tile_shape, own.step }
+  end
+  return by_einsum
+end
+
 local build_list
 
 local function add_tensors(built, index, node)
@@ -234,8 +245,12 @@ local function add_loop(built, list_index, node, list, i, w)
     index = must(built:spatial(list_index, v, node.tile_shape, node.initial_tile_shape,
       node.component, node.dim))
   end
+  must(built:step(index, node.step))
+  local tiles = own_tiles(node, w)
   for _, einsum in ipairs(errors.keys(by_einsum)) do
     must(built:variable_in(index, einsum, by_einsum[einsum]))
+    local own = tiles[einsum]
+    if own then must(built:tile_in(index, einsum, own[1], own[2], own[3])) end
   end
   return index
 end
@@ -253,6 +268,7 @@ local adders = {
   spatial = add_loop,
   storage = function(built, list_index, node)
     local index = must(built:storage(list_index, node.component, node.persistent, node.may_lower))
+    if node.lifetime then must(built:lifetime(index, node.lifetime)) end
     return add_tensors(built, index, node)
   end,
   toll = function(built, list_index, node)

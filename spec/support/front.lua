@@ -49,7 +49,8 @@ end
 function rng:pick(list) return list[self:to(#list)] end
 
 local names = {
-  "A", "B2", "T_1", "for", "par", "tile", "on", "branch", "first", "sequential", "toll", "a b",
+  "A", "B2", "T_1", "for", "par", "tile", "on", "branch", "first", "step", "keep",
+  "retain", "recompute", "sequential", "toll", "a b",
   'quo"te', "back\\slash", "new\nline", "tab\t", "1st", "x.y", "-", "", "é",
 }
 
@@ -65,17 +66,45 @@ local function tensors(r)
   return list
 end
 
+-- A first tile shape, or a step that is no larger than the tile, or neither.
+local function more_shapes(r, t, shapes)
+  if r:to(4) == 1 then
+    t.initial_tile_shape = r:pick(shapes)
+  elseif r:to(4) == 1 then
+    t.step = r:to(2) == 1 and t.tile_shape or 1
+  end
+  return t
+end
+
+local function own_tiles(r, by_einsum, shapes)
+  local tiles = {}
+  for einsum in pairs(by_einsum) do
+    local choice = r:to(4)
+    if choice == 1 then
+      tiles[#tiles + 1] = { einsum = einsum, overlap = r:pick { "keep", "recompute" } }
+    elseif choice == 2 then
+      local own = { einsum = einsum, tile_shape = r:pick(shapes) }
+      tiles[#tiles + 1] = more_shapes(r, own, shapes)
+    end
+  end
+  return tiles
+end
+
 local function loop(r, kind, shapes)
   local variable = r:to(4) > 1 and name(r) or { [name(r)] = name(r), [name(r)] = name(r) }
   local node = { node = kind, rank_variable = variable, tile_shape = r:pick(shapes) }
-  if r:to(4) == 1 then node.initial_tile_shape = r:pick(shapes) end
+  more_shapes(r, node, shapes)
+  if type(variable) == "table" then node.tiles = own_tiles(r, variable, shapes) end
   if kind == "spatial" then node.component, node.dim = name(r), name(r) end
   return node
 end
 
 local function holder(r, kind)
   local node = { node = kind, component = name(r), tensors = tensors(r), may_lower = r:to(3) > 1 }
-  if kind == "storage" then node.persistent = r:to(3) == 1 end
+  if kind == "storage" then
+    node.persistent = r:to(3) == 1
+    node.lifetime = r:pick { "retain", "scope", false } or nil
+  end
   if kind == "custom" then node.kind = name(r) end
   return node
 end

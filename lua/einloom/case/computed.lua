@@ -11,7 +11,8 @@ local function node_text(node)
   local kind = node.kind
   if kind == "compute" then return ("compute %s@%s"):format(node.einsum, node.component) end
   if kind == "temporal" or kind == "spatial" then
-    local first = node.first and " first " .. tostring(node.first) or ""
+    local first = node.first and " first " .. tostring(node.first)
+      or node.step and " step " .. tostring(node.step) or ""
     local place = kind == "spatial" and ("@%s.%s"):format(node.component, node.dim) or ""
     return ("%s %s:%s%s%s"):format(kind, node.variable, node.tile, first, place)
   end

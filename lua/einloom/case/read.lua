@@ -61,7 +61,8 @@ end
 local number_fields = {
   size = true, energy = true, throughput = true, bits_per_action = true, fanout = true,
   usage_scale = true, leak_power = true, actions_scale = true, n_parallel_instances = true,
-  area = true, tile_shape = true, initial_tile_shape = true, n_instances = true,
+  area = true, tile_shape = true, initial_tile_shape = true, step = true,
+  n_instances = true,
   sum_count_over = true, constant = true,
 }
 -- Numbers by name, or one number for all.
@@ -101,7 +102,7 @@ end
 -- What is a list in the schema.
 read_case.list_keys = {
   einsums = true, tensors = true, projection = true, nodes = true, actions = true, spatial = true,
-  branches = true, samples = true, tags = true, shared_tensors = true,
+  branches = true, tiles = true, samples = true, tags = true, shared_tensors = true,
 }
 
 --- A table with the keys 1 .. n, or a JSON array.

@@ -10,6 +10,7 @@ function loops.loop(node)
   local word = node.kind == "spatial" and "par" or "for"
   local parts = { word, node.variable, "tile", tostring(node.tile) }
   if node.first then parts[#parts + 1] = "first " .. tostring(node.first) end
+  if node.step then parts[#parts + 1] = "step " .. tostring(node.step) end
   if node.kind == "spatial" then
     parts[#parts + 1] = ("on %s.%s"):format(node.component, node.dim)
   end

@@ -151,9 +151,9 @@ end
 
 local function loop_line(view, node, node_there, margin)
   local unit = node.kind == "spatial" and "units" or "trips"
-  local trips = count(node.trips, unit)
+  local trips = node.trips and count(node.trips, unit) or unit .. " by tile"
   if node.fused then trips = trips .. ", fused" end
-  local number = node_there and count(node_there.trips, unit)
+  local number = node_there and node.trips and count(node_there.trips, unit)
   local right = number and number ~= count(node.trips, unit) and "= " .. number or nil
   layout.row(view.out, margin .. nest.loop_text(node), trips, right, view.column, view.second)
 end
