@@ -2,12 +2,14 @@
 -- A Simba-like machine: one package of chiplets. Energies in pJ, time in cycles.
 --
 -- Sizes: Y. S. Shao et al., "Simba: Scaling Deep-Learning Inference with Multi-Chip-Module-Based
--- Architecture", MICRO 2019, section 3 and table 1: 36 chiplets of 16 processing elements; each
--- chiplet has a 64 kB global buffer, each element a 32 kB weight buffer, an 8 kB input buffer, a 3
--- kB accumulation buffer and 8 vector units that multiply 8 pairs of 8 bits and add them to 24
--- bits; 16 nm. Links between chiplets: B. Zimmer et al., VLSI Circuits 2019 and JSSC 2020: 0.82 to
--- 1.75 pJ per bit (ground-referenced signaling); the upper end stands here. Assumed: LPDDR4 with 64
--- bits a cycle behind the package; costs of loom.models, scaled to 16 nm.
+-- Architecture", MICRO 2019: 36 chiplets of 16 processing elements; each chiplet has a 64 kB global
+-- buffer, each element a 32 kB weight buffer, an 8 kB input buffer, a 3 kB accumulation buffer and
+-- 8 vector units that multiply 8 pairs of 8 bits and add them to 24 bits; 16 nm. The buffers were
+-- read in the model of Simba in github.com/EMJzero/FactorFlow, which has them in numbers of values.
+-- Links between chiplets: B. Zimmer et al., VLSI Circuits 2019 and JSSC 2020: 0.82 to 1.75 pJ per
+-- bit (ground-referenced signaling); the upper end stands here.
+-- Assumed: each vector unit reads and writes one sum a cycle, the other buffers 64 bits a cycle;
+-- LPDDR4 with 64 bits a cycle behind the package; costs of loom.models, scaled to 16 nm.
 local loom = require "einloom"
 local models = loom.models
 
@@ -16,8 +18,8 @@ local kilobyte = 8 * 1024
 local sram = models.sram { node = node, extrapolate = true }
 
 -- Sums have 24 bits until they leave the package.
-local function buffer(name, kilobytes, bits, keep)
-  local access = { energy = sram, bits_per_action = bits, throughput = 1 }
+local function buffer(name, kilobytes, bits, keep, per_cycle)
+  local access = { energy = sram, bits_per_action = bits, throughput = per_cycle or 1 }
   return loom.memory {
     name, size = kilobytes * kilobyte, read = access, write = access, keep = keep,
     bits_per_value = { output = 24 },
@@ -35,7 +37,7 @@ return loom.arch {
   loom.fanout { "PE", x = 4, y = 4 },
   buffer("Weights", 32, 64, "weight"),
   buffer("Inputs", 8, 64, "input"),
-  buffer("Sums", 3, 24, "output"),
+  buffer("Sums", 3, 24, "output", 16),
   loom.fanout { "Vector", k = { 8, may_reuse = "input" } },
   loom.fanout { "Lane", c = { 8, may_reuse = "output" } },
   loom.memory { "Weight", size = 8, read = free, write = free, keep = "weight" },

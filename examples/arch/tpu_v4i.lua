@@ -4,11 +4,12 @@
 -- N. P. Jouppi et al., "Ten Lessons From Three Generations Shaped Google's TPUv4i", ISCA 2021.
 -- Table 1: 7 nm, 1050 MHz, 138 TFLOPS in bfloat16, 8 GB of HBM at 614 GB/s, 144 MB on the chip, of
 -- which 128 MB are the common memory (CMEM) and 16 MB the vector memory; four matrix units of 128 x
--- 128. Table 2: in 7 nm 14 pJ for 64 bits of an SRAM of 1 MB (here the larger memories cost that
--- too), 250 to 450 pJ for 64 bits of HBM2 (the lower end stands here), 0.21 pJ for a bfloat16
--- product, 0.38 pJ for a 32-bit sum.
+-- 128. Table 2, read in notes on the paper: in 7 nm 14 pJ for 64 bits of an SRAM of 1 MB (here the
+-- larger memories cost that too), 250 to 450 pJ for 64 bits of HBM2 (the lower end stands here),
+-- 0.21 pJ for a bfloat16 product, 0.38 pJ for a 32-bit sum.
 -- The vector unit beside them: T. Norrie et al., "The Design Process for Google's Training Chips:
--- TPUv2 and TPUv3", IEEE Micro 41(2), 2021: 128 lanes of 8 sublanes, two operations each.
+-- TPUv2 and TPUv3", IEEE Micro 41(2), 2021: 128 lanes of 8 sublanes, two operations each; read in
+-- notes on the authors' talk at Hot Chips 2020, and taken to be the same in TPUv4i.
 -- Two weights per cell, so that the next ones come in while one is used: N. P. Jouppi et al.,
 -- "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA 2017, section 2.
 -- Assumed: rows of a matrix unit add up towards the vector memory; an operation of the vector unit
