@@ -143,6 +143,7 @@ LOOM_API uint32_t loom_expr_generation(const loom_ctx *ctx, loom_expr e); /* 0: 
   X(LOOM_LE, "le")              /* a <= b: 1 or 0 */                    \
   X(LOOM_EQ, "eq")              /* a == b: 1 or 0 */                    \
   X(LOOM_SELECT, "select")      /* c ~= 0 ? a : b */                    \
+  X(LOOM_OPAQUE, "opaque")      /* a, into which no rule looks */       \
   X(LOOM_CALL, "call")          /* a named function of its arguments */
 
 typedef enum loom_kind {
@@ -184,6 +185,8 @@ LOOM_API loom_expr loom_lt(loom_ctx *ctx, loom_expr a, loom_expr b);
 LOOM_API loom_expr loom_le(loom_ctx *ctx, loom_expr a, loom_expr b);
 LOOM_API loom_expr loom_eq(loom_ctx *ctx, loom_expr a, loom_expr b);
 LOOM_API loom_expr loom_select(loom_ctx *ctx, loom_expr c, loom_expr a, loom_expr b);
+/* The value of a as one atom: rules see its bounds and whether it is an integer, no more. */
+LOOM_API loom_expr loom_opaque(loom_ctx *ctx, loom_expr a);
 /* N-ary builders: linear-ish where repeated binary calls are quadratic.  n = 0: 0, 1, error. */
 LOOM_API loom_expr loom_sum(loom_ctx *ctx, size_t n, const loom_expr *terms);
 LOOM_API loom_expr loom_product(loom_ctx *ctx, size_t n, const loom_expr *factors);
@@ -285,6 +288,104 @@ LOOM_API loom_expr loom_difference(loom_ctx *ctx, loom_expr e, loom_expr symbol,
 ** many.  A call of a named function has no pieces to tell: an error. */
 LOOM_API ptrdiff_t loom_breakpoints(loom_ctx *ctx, loom_expr e, loom_expr symbol, int64_t lo,
                                     int64_t hi, int64_t *out, size_t capacity);
+
+/* ---- expressions: index arithmetic -------------------------------------------------------- */
+
+/* The rules are those of loop-kernel compilers (doc/formulas.md#index-arithmetic).  A rewriting keeps
+** the value at every point that the assumptions and what is given allow. */
+
+/* 0 <= variable < size. */
+typedef struct loom_extent {
+  loom_expr variable, size;
+} loom_extent;
+
+/* An example value of a symbolic size, a number; LOOM_NONE: a size without one.  Never used as
+** proof. */
+typedef struct loom_hint {
+  loom_expr symbol, value;
+} loom_hint;
+
+/* What is given in a place beside the assumptions of symbols.  Where a function takes it, NULL is
+** nothing.  Extents of equal variables all hold; one of size 0 or less is not used. */
+typedef struct loom_given {
+  const loom_extent *extents;
+  size_t n_extents;
+  const loom_hint *hints;
+  size_t n_hints;
+  bool strict; /* proofs of loom_known by all means, not only by those of the reference */
+} loom_given;
+
+/* e without its opaque nodes: their arguments in their place. */
+LOOM_API loom_expr loom_reveal(loom_ctx *ctx, loom_expr e);
+/* Products distributed over sums everywhere, building rules run again. */
+LOOM_API loom_expr loom_simplify(loom_ctx *ctx, loom_expr e);
+/* In every sum: s*((b // d) % m) + s*m*((b // (d*m)) % n) = s*((b // d) % (m*n)), the same with
+** b // (d*m) = s*(b // d). */
+LOOM_API loom_expr loom_join(loom_ctx *ctx, loom_expr e);
+/* Simplified and joined, and divisions and remainders resolved by the extents, until nothing
+** changes. */
+LOOM_API loom_expr loom_simplify_in(loom_ctx *ctx, loom_expr e, const loom_given *given);
+/* (x % a) % b = x % b for numbers of which b divides a, x a symbol known not to be negative, if e is
+** that as a whole; else e. */
+LOOM_API loom_expr loom_pair_mod(loom_ctx *ctx, loom_expr e, const loom_given *given);
+/* e = numerator // divisor for a sum of numbers (not 1) times symbols and one symbol // number, the
+** symbols known not to be negative.  False: e is no such sum, or an error. */
+LOOM_API bool loom_expand_div(loom_ctx *ctx, loom_expr e, const loom_given *given,
+                              loom_expr *numerator, loom_expr *divisor);
+
+typedef enum loom_relation {
+  LOOM_REL_EQ,
+  LOOM_REL_LE,
+  LOOM_REL_LT,
+  LOOM_REL_GE,
+  LOOM_REL_GT,
+  LOOM_REL_MULTIPLE /* a is an integer times b */
+} loom_relation;
+/* Whether the relation is proved.  By default with what the reference uses (SEMANTICS: the
+** difference folds, an extent says it, or interval arithmetic over the symbols shifted to start at
+** 1); a multiple of or by a size that has no hint is never known, nor one with more than 20 symbols.
+** strict: with all that loom_known_lt and the others know.  False with an error too. */
+LOOM_API bool loom_known(loom_ctx *ctx, loom_relation relation, loom_expr a, loom_expr b,
+                         const loom_given *given);
+/* The value of e at the hints: true and a number; false if a symbol has none, or an error. */
+LOOM_API bool loom_hint_value(loom_ctx *ctx, loom_expr e, const loom_given *given,
+                              loom_expr *value);
+/* The same; where a symbol has no hint, fallback clamped to the bounds of e. */
+LOOM_API loom_expr loom_hint_or(loom_ctx *ctx, loom_expr e, const loom_given *given,
+                                int64_t fallback);
+
+/* The step of e along each of n variables at the origin: e at 1 less e at 0, the other support
+** variables (NULL: the n themselves) being 0.  The stride of a number is 0. */
+LOOM_API loom_status loom_strides(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *variables,
+                                  size_t n_support, const loom_expr *support, loom_expr *strides);
+/* Strides at the hints, as integers; symbols named indirect... count as 0, and so does what has no
+** value then. */
+LOOM_API loom_status loom_stride_hints(loom_ctx *ctx, loom_expr e, size_t n,
+                                       const loom_expr *variables, size_t n_support,
+                                       const loom_expr *support, const loom_given *given,
+                                       loom_expr *hints);
+/* e with the n variables at 0. */
+LOOM_API loom_expr loom_offset(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *variables);
+/* Merges loops that all formulas walk as one: the inner one becomes size_i * size_j long, the outer
+** one dies, as do loops of size 1.  keep_order: no merging that changes the order of iterations.
+** Writes the positions of the loops that are left and their sizes (room for n), and returns how many
+** there are, -1 with an error.  With variables of the new loops in place of the old ones that are
+** left and 0 in place of the others the formulas take the same values. */
+LOOM_API ptrdiff_t loom_merge_loops(loom_ctx *ctx, size_t n, const loom_expr *variables,
+                                    const loom_expr *sizes, size_t n_formulas,
+                                    const loom_expr *formulas, bool keep_order, size_t *kept,
+                                    loom_expr *new_sizes);
+
+/* The terms of e (expanded, opaque nodes revealed) in which variable occurs. */
+LOOM_API loom_expr loom_terms_of(loom_ctx *ctx, loom_expr e, loom_expr variable);
+/* Whether e = stride * variable with an integer stride free of it. */
+LOOM_API bool loom_affine(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_expr *stride);
+/* Whether e is the address of n >= 1 nested blocks of which variable counts the extent elements:
+** e = strides[0]*(variable // P[0]) + sum of strides[k]*((variable // P[k]) % dims[k]), P[k] the
+** product of the dims after k, dims[0] = extent / P[0].  pieces: what stands beside the strides.
+** Each array has room for n. */
+LOOM_API bool loom_match_blocks(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_expr extent,
+                                size_t n, loom_expr *dims, loom_expr *strides, loom_expr *pieces);
 
 typedef enum loom_style { LOOM_INFIX, LOOM_C, LOOM_LATEX, LOOM_LUA } loom_style;
 LOOM_API LOOM_GIVE char *loom_print(loom_ctx *ctx, loom_expr e, loom_style style);

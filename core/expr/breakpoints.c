@@ -102,6 +102,7 @@ static loom_num value_at(finder *f, const step *s, const loom_num *v, loom_num a
   case LOOM_SELECT:
     if (loom_num_is_none(v[c[0]])) return LOOM_NUM_NONE;
     return loom_num_is_zero(v[c[0]]) ? v[c[2]] : v[c[1]];
+  case LOOM_OPAQUE: return v[c[0]];
   case LOOM_CALL: break;
   }
   return LOOM_NUM_NONE;
@@ -163,6 +164,7 @@ static loom_span span_of(finder *f, const step *s, const loom_span *v, loom_span
     if (!loom_span_has_zero(ctx, v[c[0]])) return v[c[1]];
     if (loom_span_is_point(v[c[0]])) return v[c[2]];
     return loom_span_join(ctx, v[c[1]], v[c[2]]);
+  case LOOM_OPAQUE: return v[c[0]];
   default: return (loom_span){LOOM_NUM_ZERO, LOOM_NUM_ONE, false, false};
   }
 }
@@ -346,13 +348,17 @@ static bool add_piecewise(finder *f, loom_walk *walk, loom_expr e) {
   return true;
 }
 
+static bool is_piecewise(loom_kind kind) {
+  return kind > LOOM_ADD && kind != LOOM_OPAQUE;
+}
+
 static bool list_piecewise(finder *f, loom_expr e) {
   loom_walk walk;
   bool good = true;
   if (!loom_walk_begin(f->ctx, &walk, true)) return false;
   loom_walk_root(&walk, e);
   for (loom_expr g; good && (g = loom_walk_next(&walk)) != LOOM_NONE;)
-    if (loom_kind_of(f->ctx, g) > LOOM_ADD) good = loom_vec_push(f->ctx, &f->nodes, g);
+    if (is_piecewise(loom_kind_of(f->ctx, g))) good = loom_vec_push(f->ctx, &f->nodes, g);
   return loom_walk_end(&walk) && good;
 }
 

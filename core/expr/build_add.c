@@ -71,16 +71,38 @@ static loom_expr make_symbol(loom_ctx *ctx, const char *name, size_t length,
   return e;
 }
 
-loom_expr loom_symbol(loom_ctx *ctx, const char *name, const loom_assume *assume) {
+static bool check_name(loom_ctx *ctx, const char *name) {
   size_t length = name ? strlen(name) : 0;
-  if (length == 0 || length > UINT16_MAX) {
-    if (length == 0)
-      loom_error_set(ctx, LOOM_ERR_ARGUMENT, "a symbol needs a name");
-    else
-      loom_error_set(ctx, LOOM_ERR_ARGUMENT, "the name of a symbol is longer than %d bytes",
-                     UINT16_MAX);
-    return LOOM_NONE;
-  }
+  if (length > 0 && length <= UINT16_MAX && !strchr(name, LOOM_NARROW)) return true;
+  if (length == 0)
+    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "a symbol needs a name");
+  else if (length > UINT16_MAX)
+    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "the name of a symbol is longer than %d bytes",
+                   UINT16_MAX);
+  else
+    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "the name of a symbol has no byte %d in it",
+                   LOOM_NARROW);
+  return false;
+}
+
+loom_expr loom_narrow_symbol(loom_ctx *ctx, loom_expr symbol, const loom_assume *assume) {
+  const loom_symbol_data *data = loom_cell_of(ctx, symbol)->u.symbol;
+  char few[64], *name = few;
+  size_t length = data->length, size = length + 2;
+  if (size > sizeof few) name = loom_realloc(ctx, NULL, 0, size);
+  if (!name) return LOOM_NONE;
+  memcpy(name, data->name, length);
+  if (length == 0 || name[length - 1] != LOOM_NARROW) name[length++] = LOOM_NARROW;
+  name[length] = '\0';
+  loom_assume tidied = tidy(assume);
+  loom_expr e = make_symbol(ctx, name, length, &tidied);
+  if (name != few) loom_realloc(ctx, name, size, 0);
+  return e;
+}
+
+loom_expr loom_symbol(loom_ctx *ctx, const char *name, const loom_assume *assume) {
+  if (!check_name(ctx, name)) return LOOM_NONE;
+  size_t length = strlen(name);
   if (assume && !loom_assume_check(ctx, name, assume)) return LOOM_NONE;
   loom_assume tidied = tidy(assume);
   return loom_finish(ctx, make_symbol(ctx, name, length, &tidied));

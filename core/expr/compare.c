@@ -210,6 +210,7 @@ static bool prove_piecewise(judge *j, const piecewise *p, bool strict) {
   case LOOM_FLOORDIV: return prove_floor_div(j, p, strict);
   case LOOM_MOD:
   case LOOM_MODIDX: return prove_remainder(j, p, strict);
+  case LOOM_OPAQUE: return prove_with(j, p, loom_child(ctx, node, 0), strict);
   default: return prove_with(j, p, loom_int(ctx, p->up), strict);
   }
 }

@@ -145,6 +145,7 @@ static loom_expr diff_node(differ *d, loom_expr f) {
   case LOOM_SELECT:
     a = loom_child(ctx, f, 0), b = loom_child(ctx, f, 1), c = loom_child(ctx, f, 2);
     return loom_select(ctx, a, slope_of(d, b), slope_of(d, c));
+  case LOOM_OPAQUE: return slope_of(d, loom_child(ctx, f, 0));
   case LOOM_CALL:
     loom_error_set(ctx, LOOM_ERR_ARGUMENT, "%s, a function that is computed, has no derivative",
                    loom_call_name(ctx, f));

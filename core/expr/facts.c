@@ -174,6 +174,12 @@ static loom_facts facts_of_truth(void) {
   return f;
 }
 
+static loom_facts facts_of_opaque(loom_facts a) {
+  a.modulus = 1;
+  a.remainder = 0;
+  return a;
+}
+
 /* ---- drafts --------------------------------------------------------------------------------- */
 
 static loom_facts facts_of_args(const loom_ctx *ctx, const loom_draft *d) {
@@ -188,6 +194,7 @@ static loom_facts facts_of_args(const loom_ctx *ctx, const loom_draft *d) {
     return loom_facts_mod(loom_facts_settle(loom_facts_floor_div(a, b)),
                           loom_facts_of(ctx, d->args[2]));
   case LOOM_SELECT: return join(b, loom_facts_of(ctx, d->args[2]));
+  case LOOM_OPAQUE: return facts_of_opaque(a);
   default: return facts_of_truth();
   }
 }

@@ -425,6 +425,7 @@ static uint32_t lower_node(lowerer *low, loom_expr f) {
   case LOOM_LE: return lower_children(low, LOOM_IR_LE, f);
   case LOOM_EQ: return lower_children(low, LOOM_IR_EQ, f);
   case LOOM_SELECT: return lower_children(low, LOOM_IR_SELECT, f);
+  case LOOM_OPAQUE: return value_of(low, loom_child(ctx, f, 0));
   case LOOM_CALL: return lower_call(low, f);
   case LOOM_SYM:
     loom_error_set(ctx, LOOM_ERR_ARGUMENT, "symbol %s is not among the inputs",

@@ -23,7 +23,7 @@ typedef struct loom_draft {
 /* The node of this content; LOOM_NONE with an error when memory runs out. */
 loom_expr loom_make_num(loom_ctx *ctx, loom_num value);
 loom_expr loom_make_symbol(loom_ctx *ctx, const loom_symbol_data *symbol);
-/* n arguments of LOOM_MIN ... LOOM_SELECT, in order (min and max: ascending ids); the number instead
+/* n arguments of LOOM_MIN ... LOOM_OPAQUE, in order (min and max: ascending ids); the number instead
 ** where facts leave one value. */
 loom_expr loom_make_args(loom_ctx *ctx, loom_kind kind, size_t n, const loom_expr *args);
 /* A call, not all of its arguments numbers. */
@@ -102,6 +102,11 @@ loom_expr loom_memo_get(const loom_ctx *ctx, unsigned operation, loom_expr a, lo
 void loom_memo_put(loom_ctx *ctx, unsigned operation, loom_expr a, loom_expr b, loom_expr result);
 /* Forgets everything: after nodes died. */
 void loom_memo_clear(loom_ctx *ctx);
+
+/* The last byte of the names of narrow symbols, which others do not have. */
+#define LOOM_NARROW '\1'
+/* The symbol that stands for another one of which more is assumed; assume must make sense. */
+loom_expr loom_narrow_symbol(loom_ctx *ctx, loom_expr symbol, const loom_assume *assume);
 
 /* ---- assume.c ---- */
 

@@ -25,4 +25,10 @@ static inline bool loom_symbol_check(loom_ctx *ctx, loom_expr e) {
 ** made; the products beyond that, and sums in denominators, stay as they are. */
 loom_expr loom_expand_within(loom_ctx *ctx, loom_expr e, int64_t budget);
 
+/* What a node becomes whose children have been rewritten; LOOM_NONE with an error. */
+typedef loom_expr loom_rewriter(loom_ctx *ctx, void *data, loom_expr e);
+/* Every distinct sub-expression of e, children first, rebuilt on what its children became and then
+** rewritten. */
+loom_expr loom_rewrite(loom_ctx *ctx, loom_expr e, loom_rewriter *rewriter, void *data);
+
 #endif

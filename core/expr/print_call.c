@@ -23,6 +23,9 @@ static const char *const select_pattern[] = {
     "\\begin{cases} $10 & \\text{if } $0c \\\\ $20 & \\text{otherwise} \\end{cases}",
     "($0c and $12 or $22)"};
 
+static const char *const opaque_pattern[] = {"opaque($00)", "($00)", "\\left( $00 \\right)",
+                                             "($00)"};
+
 static const char *const lt_pattern[] = {"$02 < $12", "$02 < $12", "$02 < $12", "$02 < $12"};
 static const char *const le_pattern[] = {"$02 <= $12", "$02 <= $12", "$02 \\le $12", "$02 <= $12"};
 static const char *const eq_pattern[] = {"$02 == $12", "$02 == $12", "$02 = $12", "$02 == $12"};
@@ -106,6 +109,7 @@ void loom_push_call(loom_printer *p, loom_expr e) {
   case LOOM_MOD: push_children(p, mod_pattern[p->style], e); break;
   case LOOM_MODIDX: push_children(p, mod_index_pattern[p->style], e); break;
   case LOOM_SELECT: push_children(p, select_pattern[p->style], e); break;
+  case LOOM_OPAQUE: push_children(p, opaque_pattern[p->style], e); break;
   case LOOM_CALL: push_function(p, e); break;
   default: loom_push_pattern(p, value_pattern[p->style], &e); break;
   }

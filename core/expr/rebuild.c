@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The same operation on other children: what every rewriting of expressions is made of. */
+#include "expr/ops.h"
 #include "expr/terms.h"
 
 static loom_expr rebuild_sum(loom_ctx *ctx, loom_expr e, const loom_expr *children) {
@@ -50,7 +51,37 @@ loom_expr loom_rebuild(loom_ctx *ctx, loom_expr e, const loom_expr *children) {
   case LOOM_LE: return loom_le(ctx, children[0], children[1]);
   case LOOM_EQ: return loom_eq(ctx, children[0], children[1]);
   case LOOM_SELECT: return loom_select(ctx, children[0], children[1], children[2]);
+  case LOOM_OPAQUE: return loom_opaque(ctx, children[0]);
   case LOOM_CALL: return loom_call(ctx, loom_call_function(ctx, e), n, children);
   }
   return LOOM_NONE;
+}
+
+typedef LOOM_VEC(loom_expr) expr_list;
+
+static loom_expr rewrite_node(loom_walk *walk, loom_expr f, expr_list *children) {
+  loom_ctx *ctx = walk->ctx;
+  size_t n = loom_child_count(ctx, f);
+  if (!loom_vec_reserve(ctx, children, n)) return LOOM_NONE;
+  for (size_t i = 0; i < n; i++) children->at[i] = loom_walk_get(walk, loom_child(ctx, f, i));
+  return loom_rebuild(ctx, f, children->at);
+}
+
+loom_expr loom_rewrite(loom_ctx *ctx, loom_expr e, loom_rewriter *rewriter, void *data) {
+  loom_walk walk;
+  expr_list children = {0};
+  if (!loom_expr_check(ctx, e) || !loom_walk_begin(ctx, &walk, false)) return LOOM_NONE;
+  loom_walk_root(&walk, e);
+  loom_expr result = LOOM_NONE;
+  bool good = true;
+  for (loom_expr f; good && (f = loom_walk_next(&walk)) != LOOM_NONE;) {
+    result = rewrite_node(&walk, f, &children);
+    if (result != LOOM_NONE) result = rewriter(ctx, data, result);
+    good = result != LOOM_NONE;
+    if (good) loom_walk_set(&walk, f, result);
+  }
+  if (good) result = loom_walk_get(&walk, e);
+  if (!loom_walk_end(&walk)) good = false;
+  loom_vec_free(ctx, &children);
+  return good ? result : LOOM_NONE;
 }

@@ -37,7 +37,7 @@ core.version = ""
 ---@operator call(table<string|einloom.Expr, einloom.Number>): einloom.Expr
 local Expr = {}
 
----@return "num"|"sym"|"pow"|"mul"|"add"|"min"|"max"|"floor"|"ceil"|"floor_div"|"mod"|"mod_index"|"lt"|"le"|"eq"|"select"|"call"
+---@return "num"|"sym"|"pow"|"mul"|"add"|"min"|"max"|"floor"|"ceil"|"floor_div"|"mod"|"mod_index"|"lt"|"le"|"eq"|"select"|"opaque"|"call"
 function Expr:kind() end
 ---@return integer
 function Expr:arity() end

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of index arithmetic share: digits of a number in a mixed radix, and expressions
+** under extents of variables. */
+#ifndef EINLOOM_INDEX_H
+#define EINLOOM_INDEX_H
+
+#include "expr/ops.h"
+
+/* (b // d) % m; m LOOM_NONE: b // d. */
+typedef struct loom_digit {
+  loom_expr b, d, m;
+} loom_digit;
+
+/* Whether e is a floor division, a modular index or the remainder of an integer. */
+bool loom_digit_of(loom_ctx *ctx, loom_expr e, loom_digit *out);
+/* The digit as an expression. */
+loom_expr loom_digit_build(loom_ctx *ctx, loom_digit digit);
+
+/* The sum e (or anything) with neighbouring terms joined. */
+loom_expr loom_join_sum(loom_ctx *ctx, loom_expr e);
+
+/* Whether a / d is an integer where d is not 0: at a glance, or expanded. */
+bool loom_is_multiple(loom_ctx *ctx, loom_expr a, loom_expr d);
+/* Whether symbol occurs in e. */
+bool loom_occurs(loom_ctx *ctx, loom_expr symbol, loom_expr e);
+/* Whether e is an integer known to be > 0. */
+bool loom_is_positive_integer(const loom_ctx *ctx, loom_expr e);
+
+/* e at the hints, revealed. */
+loom_expr loom_at_hints(loom_ctx *ctx, loom_expr e, const loom_given *given);
+
+/* Expressions in which variables with extents are replaced by symbols that assume them: what facts
+** prove of these holds within the extents.  Extents without a numeric end stay in `open`. */
+typedef struct loom_scope {
+  loom_ctx *ctx;
+  LOOM_VEC(loom_expr) plain;  /* variables that have been replaced */
+  LOOM_VEC(loom_expr) narrow; /* by these: symbols, or the number 0 */
+  LOOM_VEC(loom_extent) open; /* narrow symbols and the sizes they are less than */
+} loom_scope;
+
+/* False with an error; end must be called then too. */
+bool loom_scope_begin(loom_ctx *ctx, loom_scope *scope, const loom_given *given);
+void loom_scope_end(loom_scope *scope);
+/* e with narrow symbols, and back. */
+loom_expr loom_scope_enter(loom_scope *scope, loom_expr e);
+loom_expr loom_scope_leave(loom_scope *scope, loom_expr e);
+/* Whether a < b (or a <= b) is proved of two integers in narrow symbols. */
+bool loom_scope_less(loom_scope *scope, loom_expr a, loom_expr b);
+bool loom_scope_less_equal(loom_scope *scope, loom_expr a, loom_expr b);
+
+#endif
