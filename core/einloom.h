@@ -428,6 +428,26 @@ LOOM_API loom_status loom_workload_rank(loom_workload *w, int einsum, int access
                                         int64_t constant, size_t n_terms,
                                         const char *const *variables, const int64_t *coefficients);
 
+/* The next rank of an access whose index is no such sum, as steps on a stack of integers: put a
+** variable or a constant there; replace the two topmost by their sum; multiply the topmost, divide it
+** (floor) or take its remainder (that of floor division) by a value, above 0 for the last two.  One
+** integer is left. */
+typedef enum loom_index_operation {
+  LOOM_INDEX_VARIABLE,
+  LOOM_INDEX_CONSTANT,
+  LOOM_INDEX_ADD,
+  LOOM_INDEX_SCALE,
+  LOOM_INDEX_FLOOR_DIV,
+  LOOM_INDEX_MOD
+} loom_index_operation;
+typedef struct loom_index_step {
+  loom_index_operation operation;
+  const char *variable;
+  int64_t value;
+} loom_index_step;
+LOOM_API loom_status loom_workload_index(loom_workload *w, int einsum, int access, const char *rank,
+                                         size_t n_steps, const loom_index_step *steps);
+
 typedef enum loom_relevancy {
   LOOM_IRRELEVANT,
   LOOM_RELEVANT,

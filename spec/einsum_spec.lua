@@ -44,6 +44,35 @@ describe("an index expression", function()
     assert.same({ "m" }, affine.parse("-(m // 2) * 3 - 1").names)
   end)
 
+  it("with // or % is steps on a stack that give its value", function()
+    local run = {
+      variable = function(stack, x, at) stack[#stack + 1] = at[x] end,
+      constant = function(stack, x) stack[#stack + 1] = x end,
+      add = function(stack)
+        local top = table.remove(stack)
+        stack[#stack] = stack[#stack] + top
+      end,
+      scale = function(stack, x) stack[#stack] = stack[#stack] * x end,
+      floor_div = function(stack, x) stack[#stack] = stack[#stack] // x end,
+      mod = function(stack, x) stack[#stack] = stack[#stack] % x end,
+    }
+    for _, text in ipairs {
+      "p // 2", "(p + 2*r) // 4 % 2 + r", "-(p // 2) * 3 - 1", "7 - p % 3 - r // 2 - (r % 2)",
+      "(1 - p) % 3 // 2", "((p + 1) // 2 + (r - 3) // 2) * -2",
+    } do
+      local steps = affine.steps(affine.parse(text).tree)
+      local value = assert(load("local p, r = ...; return " .. text))
+      for p = 0, 7 do
+        for r = 0, 5 do
+          local stack = {}
+          for _, step in ipairs(steps) do run[step[1]](stack, step[2], { p = p, r = r }) end
+          assert.equal(1, #stack)
+          assert.equal(value(p, r), stack[1], text)
+        end
+      end
+    end
+  end)
+
   local bad = {
     { "m*k", "m*k", 2 }, { "(m + 1)*(k - 2)", "(m + 1)*(k - 2)", 8 }, { "m //k", "//", 3 },
     { "m % 0", "%", 3 }, { "m // -2", "//", 3 }, { "2.5*m", "2.5", 1 }, { "2k", "2k", 1 },

@@ -151,7 +151,7 @@ describe("the model", function()
   it("refuses indices that are not affine", function()
     local w = workload.new { sizes = { m = 8 }, bits = 8, "Z[m] = A[m // 2]" }
     refused(w, machine(), "Main: A Z\nfor m\nMAC", "bad_workload",
-      { "m // 2", "tensor A", "affine" })
+      { "rank 'M'", "tensor 'A'", "affine" })
   end)
 
   it("refuses sets that do not fit the workload", function()

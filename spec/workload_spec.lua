@@ -351,7 +351,11 @@ describe("a definition", function()
 
   it("keeps quasi-affine indices as text", function()
     local w = workload.new { sizes = { m = 8, k = 2 }, bits = 8, "Z[m] = A[m // 2, k]" }
-    assert.is_false(w.einsums[1].tensors[1].affine[1])
+    local form = w.einsums[1].tensors[1].affine[1]
+    assert.equal("m", form.terms[1][1])
+    assert.equal(1, #form.terms)
+    assert.equal("floor_div", form.steps[#form.steps][1])
+    assert.is_nil(w.einsums[1].tensors[1].affine[2].steps)
     assert.equal("m // 2", w.einsums[1].tensors[1].projection[1][2])
   end)
 end)

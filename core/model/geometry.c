@@ -10,17 +10,21 @@ static const loom_index_term *term_of(const loom_rank *rank, int variable) {
   return NULL;
 }
 
+/* c*v for one variable. */
+static bool is_multiple(const loom_rank *rank) {
+  return rank->n_terms == 1 && rank->constant == 0 && rank->n_steps == 0;
+}
+
 loom_relevancy loom_access_relevancy(const loom_access *access, int variable) {
   for (size_t i = 0; i < access->ranks.n; i++) {
     const loom_rank *rank = &access->ranks.at[i];
-    if (term_of(rank, variable))
-      return rank->n_terms == 1 && rank->constant == 0 ? LOOM_RELEVANT : LOOM_PARTIALLY_RELEVANT;
+    if (term_of(rank, variable)) return is_multiple(rank) ? LOOM_RELEVANT : LOOM_PARTIALLY_RELEVANT;
   }
   return LOOM_IRRELEVANT;
 }
 
 static bool is_bare(const loom_rank *rank) {
-  return rank->n_terms == 1 && rank->constant == 0 && rank->terms[0].coefficient == 1;
+  return is_multiple(rank) && rank->terms[0].coefficient == 1;
 }
 
 bool loom_einsum_used_alone(const loom_einsum *e, int variable) {
@@ -64,7 +68,7 @@ loom_expr loom_access_occupancy(loom_ctx *ctx, const loom_access *access,
 bool loom_rank_has_halo(const loom_workload *w, const loom_rank *rank, int variable) {
   const loom_index_term *term = term_of(rank, variable);
   if (!term) return false;
-  if (term->coefficient != 1 || rank->constant > 0) return true;
+  if (term->coefficient != 1 || rank->constant > 0 || rank->n_steps > 0) return true;
   for (int i = 0; i < rank->n_terms; i++)
     if (rank->terms[i].variable != variable &&
         w->variables.at[rank->terms[i].variable].size != loom_int(w->ctx, 1))
@@ -106,6 +110,12 @@ static void free_extents(loom_workload *w, loom_expr *extents) {
   loom_realloc_array(w->ctx, extents, w->variables.n + 1, 0, sizeof *extents);
 }
 
+static loom_status refuse_steps(loom_workload *w, const loom_access *a, const loom_rank *rank) {
+  return loom_error_set(w->ctx, LOOM_ERR_ARGUMENT,
+                        "the index of rank '%s' of tensor '%s' is no sum of multiples of variables",
+                        rank->name, w->tensors.at[a->tensor].name);
+}
+
 loom_status loom_workload_stride_halo(loom_workload *w, int einsum, int access, int rank,
                                       const char *variable, loom_expr *stride, loom_expr *halo) {
   *stride = *halo = LOOM_NONE;
@@ -117,6 +127,7 @@ loom_status loom_workload_stride_halo(loom_workload *w, int einsum, int access, 
                           w->tensors.at[a->tensor].name, rank);
   const loom_rank *r = &a->ranks.at[rank];
   const loom_index_term *term = term_of(r, v);
+  if (r->n_steps > 0) return refuse_steps(w, a, r);
   if (!term)
     return loom_error_set(w->ctx, LOOM_ERR_ARGUMENT, "rank '%s' does not use '%s'", r->name,
                           variable);
@@ -132,6 +143,11 @@ loom_status loom_workload_stride_halo(loom_workload *w, int einsum, int access, 
 loom_expr loom_workload_tile_occupancy(loom_workload *w, int einsum, int access, size_t n,
                                        const char *const *variables, const loom_expr *tile) {
   const loom_access *a = loom_workload_access_at(w, einsum, access);
+  for (size_t k = 0; a && k < a->ranks.n; k++)
+    if (a->ranks.at[k].n_steps > 0) {
+      refuse_steps(w, a, &a->ranks.at[k]);
+      return LOOM_NONE;
+    }
   loom_expr *extents = a ? whole_extents(w) : NULL;
   if (!extents) return LOOM_NONE;
   loom_expr result = LOOM_NONE;

@@ -188,29 +188,96 @@ static void drop_zero_terms(loom_rank *rank) {
   rank->n_terms = kept;
 }
 
+/* An access that gets a rank of this name, NULL with a recorded error. */
+static loom_access *check_new_rank(loom_workload *w, int einsum, int access, const char *rank) {
+  loom_access *a = loom_workload_access_at(w, einsum, access);
+  for (size_t i = 0; a && i < a->ranks.n; i++)
+    if (strcmp(a->ranks.at[i].name, rank) == 0) {
+      loom_error_set(w->ctx, LOOM_ERR_BAD_WORKLOAD, "tensor '%s' has rank '%s' twice",
+                     w->tensors.at[a->tensor].name, rank);
+      return NULL;
+    }
+  return a;
+}
+
+/* The number of a variable; -1 with an error that names the tensor. */
+static int check_variable(loom_workload *w, const loom_access *a, const char *variable) {
+  int v = loom_workload_find_variable(w, variable);
+  if (v < 0)
+    loom_name_error(w->ctx, LOOM_ERR_BAD_WORKLOAD, w->tensors.at[a->tensor].name,
+                    "unknown rank variable", variable, loom_workload_variable_names(w));
+  return v;
+}
+
 loom_status loom_workload_rank(loom_workload *w, int einsum, int access, const char *rank,
                                int64_t constant, size_t n_terms, const char *const *variables,
                                const int64_t *coefficients) {
-  loom_access *a = loom_workload_access_at(w, einsum, access);
+  loom_access *a = check_new_rank(w, einsum, access, rank);
   if (!a) return recorded(w);
-  const char *tensor = w->tensors.at[a->tensor].name;
-  for (size_t i = 0; i < a->ranks.n; i++)
-    if (strcmp(a->ranks.at[i].name, rank) == 0)
-      return loom_error_set(w->ctx, LOOM_ERR_BAD_WORKLOAD, "tensor '%s' has rank '%s' twice",
-                            tensor, rank);
   loom_rank r = {.constant = constant};
   r.name = loom_arena_string(&w->arena, rank);
   r.terms = loom_arena_array(&w->arena, n_terms, sizeof *r.terms);
   if (!r.name || !r.terms) return recorded(w);
   for (size_t i = 0; i < n_terms; i++) {
-    int v = loom_workload_find_variable(w, variables[i]);
-    if (v < 0)
-      return loom_name_error(w->ctx, LOOM_ERR_BAD_WORKLOAD, tensor, "unknown rank variable",
-                             variables[i], loom_workload_variable_names(w));
+    int v = check_variable(w, a, variables[i]);
+    if (v < 0) return recorded(w);
     if (!add_term(&r, v, coefficients[i]))
       return loom_error_set(w->ctx, LOOM_ERR_LIMIT, "%s: coefficient of '%s' beyond 64 bits",
-                            tensor, variables[i]);
+                            w->tensors.at[a->tensor].name, variables[i]);
   }
   drop_zero_terms(&r);
+  return loom_vec_push(w->ctx, &a->ranks, r) ? LOOM_OK : recorded(w);
+}
+
+/* Integers on the stack after a step that finds depth there; -1 where it finds too few, or nothing to
+** divide by. */
+static int depth_after(const loom_index_step *step, int depth) {
+  switch (step->operation) {
+  case LOOM_INDEX_VARIABLE:
+  case LOOM_INDEX_CONSTANT: return depth + 1;
+  case LOOM_INDEX_ADD: return depth >= 2 ? depth - 1 : -1;
+  case LOOM_INDEX_SCALE: return depth >= 1 ? depth : -1;
+  case LOOM_INDEX_FLOOR_DIV:
+  case LOOM_INDEX_MOD: return depth >= 1 && step->value > 0 ? depth : -1;
+  }
+  return -1;
+}
+
+static loom_status add_step(loom_workload *w, const loom_access *a, loom_rank *r,
+                            const loom_index_step *step) {
+  loom_rank_step kept = {.operation = step->operation, .variable = -1, .value = step->value};
+  if (step->operation == LOOM_INDEX_VARIABLE) {
+    kept.variable = check_variable(w, a, step->variable);
+    if (kept.variable < 0) return recorded(w);
+    bool listed = false;
+    for (int i = 0; i < r->n_terms && !listed; i++) listed = r->terms[i].variable == kept.variable;
+    if (!listed) r->terms[r->n_terms++] = (loom_index_term){kept.variable, 1};
+  }
+  r->steps[r->n_steps++] = kept;
+  return LOOM_OK;
+}
+
+loom_status loom_workload_index(loom_workload *w, int einsum, int access, const char *rank,
+                                size_t n_steps, const loom_index_step *steps) {
+  loom_access *a = check_new_rank(w, einsum, access, rank);
+  if (!a) return recorded(w);
+  loom_rank r = {.name = loom_arena_string(&w->arena, rank)};
+  r.terms = loom_arena_array(&w->arena, n_steps, sizeof *r.terms);
+  r.steps = loom_arena_array(&w->arena, n_steps, sizeof *r.steps);
+  if (!r.name || !r.terms || !r.steps) return recorded(w);
+  int depth = 0;
+  for (size_t i = 0; i < n_steps; i++) {
+    depth = depth_after(&steps[i], depth);
+    if (depth < 0) break;
+    if (depth > LOOM_INDEX_DEPTH)
+      return loom_error_set(w->ctx, LOOM_ERR_LIMIT,
+                            "%s: the index of rank '%s' is nested too deeply",
+                            w->tensors.at[a->tensor].name, rank);
+    loom_status status = add_step(w, a, &r, &steps[i]);
+    if (status != LOOM_OK) return status;
+  }
+  if (depth != 1)
+    return loom_error_set(w->ctx, LOOM_ERR_ARGUMENT, "%s: the steps of rank '%s' are no index",
+                          w->tensors.at[a->tensor].name, rank);
   return loom_vec_push(w->ctx, &a->ranks, r) ? LOOM_OK : recorded(w);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Einsums as data: variables, tensors and their index expressions by number.
 ** Invariant: every index stored is in range, terms of a rank have distinct variables and
-** coefficients that are not 0. */
+** coefficients that are not 0; steps of a rank leave one integer and never need more than
+** LOOM_INDEX_DEPTH. */
 #ifndef EINLOOM_WORKLOAD_H
 #define EINLOOM_WORKLOAD_H
 
@@ -14,11 +15,21 @@ typedef struct loom_index_term {
   int64_t coefficient;
 } loom_index_term;
 
+#define LOOM_INDEX_DEPTH 64
+typedef struct loom_rank_step {
+  loom_index_operation operation;
+  int variable;
+  int64_t value;
+} loom_rank_step;
+
+/* constant + sum of terms; where there are steps they are the index, and the terms only list its
+** variables, with coefficient 1. */
 typedef struct loom_rank {
   const char *name;
   int64_t constant;
-  int n_terms;
+  int n_terms, n_steps;
   loom_index_term *terms;
+  loom_rank_step *steps;
 } loom_rank;
 
 typedef struct loom_access {
@@ -66,7 +77,13 @@ loom_names loom_workload_variable_names(const loom_workload *w);
 loom_names loom_workload_tensor_names(const loom_workload *w);
 loom_names loom_workload_einsum_names(const loom_workload *w);
 
-/* Geometry (doc/formulas.md#geometry). */
+/* The index at a point, values by variable; false: it does not fit 64 bits. */
+bool loom_rank_value(const loom_rank *rank, const int64_t *values, int64_t *index);
+/* A rank of the einsum whose index is no sum of multiples of variables, and the access it belongs to,
+** or NULL. */
+const loom_rank *loom_einsum_quasi_affine(const loom_einsum *e, const loom_access **access);
+
+/* Geometry (doc/formulas.md#geometry), for ranks without steps; relevancy for all. */
 loom_relevancy loom_access_relevancy(const loom_access *access, int variable);
 /* Values in the bounding box of a tile: extents by variable.  LOOM_NONE when memory runs out. */
 loom_expr loom_access_occupancy(loom_ctx *ctx, const loom_access *access, const loom_expr *extents);

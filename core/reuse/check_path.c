@@ -125,6 +125,13 @@ static loom_status check_einsum(const loom_analysis *an) {
   if (outputs == 0)
     return loom_error_set(an->ctx, LOOM_ERR_BAD_WORKLOAD, "einsum '%s' has no output tensor",
                           an->einsum->name);
+  const loom_access *access;
+  const loom_rank *rank = loom_einsum_quasi_affine(an->einsum, &access);
+  if (rank && an->options->model == LOOM_REFERENCE)
+    return loom_error_set(an->ctx, LOOM_ERR_BAD_WORKLOAD,
+                          "einsum '%s': the index of rank '%s' of tensor '%s' is not affine: the "
+                          "model reference takes sums of rank variables times integers",
+                          an->einsum->name, rank->name, an->w->tensors.at[access->tensor].name);
   if (an->einsum->is_copy && outputs == an->einsum->accesses.n)
     return loom_error_set(an->ctx, LOOM_ERR_BAD_WORKLOAD, "copy einsum '%s' has no input tensor",
                           an->einsum->name);

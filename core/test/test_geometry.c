@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "model/workload.h"
 #include "nest_text.h"
 
 #define CONV "p=12 r=3 k=4 c=2 E:F[k,c,r],I[c,2*p+3*r]>O[k,p]"
@@ -84,6 +85,37 @@ static void occupancy_is_a_formula(void **state) {
   case_end(&c);
 }
 
+/* (p - 2*r) // 3 % 4 - r, at all points; what cannot be an index is refused. */
+static void indices_with_steps(void **state) {
+  (void)state;
+  text_case c = case_begin("p=8 r=2 E:A[p,r]>D[p]", "Main +MAC", "");
+  const loom_index_step steps[] = {
+      {LOOM_INDEX_VARIABLE, "p", 0}, {LOOM_INDEX_VARIABLE, "r", 0},   {LOOM_INDEX_SCALE, NULL, -2},
+      {LOOM_INDEX_ADD, NULL, 0},     {LOOM_INDEX_FLOOR_DIV, NULL, 3}, {LOOM_INDEX_MOD, NULL, 4},
+      {LOOM_INDEX_VARIABLE, "r", 0}, {LOOM_INDEX_SCALE, NULL, -1},    {LOOM_INDEX_ADD, NULL, 0},
+  };
+  assert_int_equal(loom_workload_index(c.w, 0, 0, "S", 9, steps), LOOM_OK);
+  const loom_access *access;
+  const loom_rank *rank = loom_einsum_quasi_affine(&c.w->einsums.at[0], &access);
+  assert_non_null(rank);
+  assert_int_equal(rank->n_terms, 2);
+  for (int64_t p = -9; p < 9; p++)
+    for (int64_t r = -3; r < 3; r++) {
+      int64_t at[2] = {p, r}, value, expected = p - 2 * r + 300;
+      expected = (expected / 3 - 100 + 400) % 4 - r;
+      assert_true(loom_rank_value(rank, at, &value));
+      assert_int_equal(value, expected);
+    }
+  int64_t far[2] = {INT64_MIN, 1}, value;
+  assert_false(loom_rank_value(rank, far, &value));
+  assert_int_equal(loom_workload_index(c.w, 0, 0, "S", 1, steps), LOOM_ERR_BAD_WORKLOAD);
+  loom_error_clear(c.ctx);
+  assert_int_equal(loom_workload_index(c.w, 0, 0, "U", 2, steps), LOOM_ERR_ARGUMENT);
+  loom_error_clear(c.ctx);
+  assert_int_equal(loom_workload_index(c.w, 0, 0, "U", 1, steps + 3), LOOM_ERR_ARGUMENT);
+  case_end(&c);
+}
+
 /* Smallest interval that holds every value of the index over a tile. */
 static int64_t enumerated_width(const int64_t coefficients[2], const int64_t tile[2]) {
   int64_t lo = 0, hi = 0;
@@ -157,6 +189,7 @@ int main(void) {
       cmocka_unit_test(used_alone_wants_the_bare_variable_everywhere),
       cmocka_unit_test(stride_and_halo),
       cmocka_unit_test(occupancy_of_tiles),
+      cmocka_unit_test(indices_with_steps),
       cmocka_unit_test(occupancy_is_a_formula),
       cmocka_unit_test(width_is_the_enumerated_interval),
       cmocka_unit_test(positive_constants_widen_and_negative_ones_shift),

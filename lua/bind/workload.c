@@ -92,6 +92,42 @@ static int l_rank(lua_State *L) {
       &s, loom_workload_rank(w, einsum, access, rank, constant, n, variables, coefficients));
 }
 
+/* One step {operation[, name or integer]} of the list at index i.  [-0, +0, v] */
+static loom_index_step read_step(lua_State *L, int i, lua_Integer k) {
+  static const char *const names[] = {"variable",  "constant", "add", "scale",
+                                      "floor_div", "mod",      NULL};
+  loom_index_step step = {.operation = LOOM_INDEX_ADD};
+  int exact = 1;
+  if (lua_rawgeti(L, i, k) != LUA_TTABLE) luaL_error(L, "step %d: table expected", (int)k);
+  lua_rawgeti(L, -1, 1);
+  step.operation = (loom_index_operation)bind_check_name(L, lua_gettop(L), names);
+  lua_rawgeti(L, -2, 2);
+  if (step.operation == LOOM_INDEX_VARIABLE) {
+    step.variable = bind_text(L, -1);
+  } else if (step.operation != LOOM_INDEX_ADD) {
+    step.value = lua_tointegerx(L, -1, &exact);
+  }
+  if (!exact || (step.operation == LOOM_INDEX_VARIABLE && !step.variable))
+    luaL_error(L, "step %d: name of a variable or integer expected", (int)k);
+  lua_pop(L, 3);
+  return step;
+}
+
+/* w:index(einsum, access, rank, {{"variable", name}, {"constant", n}, {"add"}, ...})
+** [-0, +1|3, v] */
+static int l_index(lua_State *L) {
+  bind_scope s;
+  loom_workload *w = check_workload(&s, L);
+  int einsum = bind_check_index(L, 2), access = bind_check_index(L, 3);
+  const char *rank = bind_check_text(L, 4);
+  luaL_checktype(L, 5, LUA_TTABLE);
+  lua_settop(L, 5);
+  size_t n = lua_rawlen(L, 5);
+  loom_index_step *steps = lua_newuserdatauv(L, (n + 1) * sizeof *steps, 0);
+  for (size_t k = 0; k < n; k++) steps[k] = read_step(L, 5, (lua_Integer)k + 1);
+  return bind_done(&s, loom_workload_index(w, einsum, access, rank, n, steps));
+}
+
 /* w:relevancy(einsum, access, variable) -> "relevant", ...  [-0, +1|3, v] */
 static int l_relevancy(lua_State *L) {
   static const char *const names[] = {"irrelevant", "relevant", "partially_relevant"};
@@ -159,6 +195,7 @@ void bind_open_workload(lua_State *L) {
                                      {"einsum", l_einsum},
                                      {"access", l_access},
                                      {"rank", l_rank},
+                                     {"index", l_index},
                                      {"relevancy", l_relevancy},
                                      {"stride_halo", l_stride_halo},
                                      {"tile_occupancy", l_tile_occupancy},

@@ -197,6 +197,42 @@ local function tree_names(tree)
   return names
 end
 
+local function affine_steps(value, into)
+  into[#into + 1] = { "constant", value.constant }
+  for _, name in ipairs(value.names) do
+    into[#into + 1] = { "variable", name }
+    into[#into + 1] = { "scale", value.terms[name] }
+    into[#into + 1] = { "add" }
+  end
+end
+
+local operations = { ["*"] = "scale", ["//"] = "floor_div", ["%"] = "mod" }
+
+--- The operators of a quasi-affine index as steps on a stack: {"variable", name}, {"constant", n},
+--- {"add"}, {"scale", n}, {"floor_div", n}, {"mod", n}.
+---@param tree table
+---@return table[]
+function affine.steps(tree)
+  local steps, stack = {}, { tree }
+  while #stack > 0 do
+    local node = table.remove(stack)
+    if node.terms then
+      affine_steps(node, steps)
+    elseif node.step then
+      steps[#steps + 1] = node.step
+    elseif node.op == "+" then
+      for i = #node, 1, -1 do
+        if i > 1 then stack[#stack + 1] = { step = { "add" } } end
+        stack[#stack + 1] = node[i]
+      end
+    else
+      stack[#stack + 1] = { step = { operations[node.op], node[2] } }
+      stack[#stack + 1] = node[1]
+    end
+  end
+  return steps
+end
+
 -- Drops the terms that cancelled.
 local function settle(value)
   local names = {}

@@ -30,17 +30,15 @@ end
 
 -- ---- workload ----
 
-local function build_access(built, e, einsum, t)
+local function build_access(built, e, t)
   local access = must(built:access(e, t.tensor, t.output, t.bits_per_value))
   for i, pair in ipairs(t.projection) do
     local form = t.affine[i]
-    if not form then
-      errors.raise("bad_workload",
-        ("einsum %s: index %s of tensor %s is not affine: mapping analysis takes"
-        .. " sums of rank variables times integers"):format(einsum.name, pair[2], t.tensor),
-          { name = t.tensor })
+    if form.steps then
+      must(built:index(e, access, pair[1], form.steps))
+    else
+      must(built:rank(e, access, pair[1], form.constant, form.terms))
     end
-    must(built:rank(e, access, pair[1], form.constant, form.terms))
   end
 end
 
@@ -50,7 +48,7 @@ local function build_workload(w)
   must(built:repeats(w.n_instances))
   for _, einsum in ipairs(w.einsums) do
     local e = must(built:einsum(einsum.name, einsum.is_copy, einsum.n_instances))
-    for _, t in ipairs(einsum.tensors) do build_access(built, e, einsum, t) end
+    for _, t in ipairs(einsum.tensors) do build_access(built, e, t) end
   end
   return built
 end

@@ -3,6 +3,7 @@
 -- and persistent tensors.  A workload never changes after it is made; one variable name is one
 -- variable in every einsum of it.
 
+local affine = require "einloom.affine"
 local definition = require "einloom.workload_definition"
 local errors = require "einloom.errors"
 local ranks = require "einloom.ranks"
@@ -15,8 +16,8 @@ local workload = {}
 ---@class einloom.TensorAccess
 ---@field tensor string
 ---@field projection string[][] pairs {rank, index text}
----@field affine table[] per rank {constant =, terms = {{variable, coefficient}, ...}}; false:
---- quasi-affine
+---@field affine table[] per rank {constant =, terms = {{variable, coefficient}, ...}}; a
+--- quasi-affine index has `steps` (affine.steps) and its terms only list its variables
 ---@field output boolean
 ---@field bits_per_value einloom.Value
 ---@field persistent boolean
@@ -65,12 +66,11 @@ local function finish_access(t)
   }
   for i, index in ipairs(t.indices) do
     access.projection[i] = { index.rank, index.text }
-    local form = false
-    if index.affine then
-      form = { constant = index.affine.constant, terms = {} }
-      for j, v in ipairs(index.affine.names) do form.terms[j] = { v, index.affine.terms[v] } end
-    end
-    access.affine[i] = form
+    local form = index.affine
+    local terms = {}
+    for j, v in ipairs(index.names) do terms[j] = { v, form and form.terms[v] or 1 } end
+    access.affine[i] = { constant = form and form.constant or 0, terms = terms,
+      steps = index.tree and affine.steps(index.tree) }
   end
   return access
 end

@@ -34,7 +34,8 @@ local function relevancy(view, variable)
   for _, form in ipairs(view.access.affine) do
     for _, term in ipairs(form.terms) do
       if term[1] == variable then
-        return #form.terms == 1 and form.constant == 0 and "relevant" or "partially relevant"
+        local alone = #form.terms == 1 and form.constant == 0 and not form.steps
+        return alone and "relevant" or "partially relevant"
       end
     end
   end

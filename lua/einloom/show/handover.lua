@@ -48,7 +48,7 @@ end
 
 local function uses(access, variable)
   for _, form in ipairs(access.affine) do
-    for _, term in ipairs(form and form.terms or {}) do
+    for _, term in ipairs(form.terms) do
       if term[1] == variable then return true end
     end
   end

@@ -17,7 +17,7 @@ end
 
 local function constant_in_index(access, i)
   local form, pair = access.affine[i], access.projection[i]
-  if not form or form.constant <= 0 then return nil end
+  if form.constant <= 0 then return nil end
   return ("index %s of rank %s of %s: the constant %d is counted as width of the tile"):format(
     pair[2], pair[1], access.tensor, form.constant)
 end

@@ -231,6 +231,7 @@ core.default = nil
 ---@field einsum fun(self: einloom.CoreWorkload, name: string, is_copy?: boolean, n?: einloom.Number): integer
 ---@field access fun(self: einloom.CoreWorkload, einsum: integer, tensor: string, output: boolean, bits: einloom.Number): integer
 ---@field rank fun(self: einloom.CoreWorkload, einsum: integer, access: integer, rank: string, constant: integer, terms: table[])
+---@field index fun(self: einloom.CoreWorkload, einsum: integer, access: integer, rank: string, steps: table[])
 ---@field relevancy fun(self: einloom.CoreWorkload, einsum: integer, access: integer, variable: string): string
 ---@field stride_halo fun(self: einloom.CoreWorkload, einsum: integer, access: integer, rank: integer, variable: string): einloom.Expr, einloom.Expr
 ---@field tile_occupancy fun(self: einloom.CoreWorkload, einsum: integer, access: integer, extents: table<string, einloom.Number>): einloom.Expr
