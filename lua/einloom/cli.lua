@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The command `einloom`. Exit status: 0 done, 1 an error or a failed check, 2 wrong usage.
 
+local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 
@@ -49,12 +50,37 @@ function cli.points(texts)
   return points
 end
 
+-- ---- how is counted -------------------------------------------------------------------------
+
+-- What the command line says of how is counted.
+local function given_conventions(args)
+  local given = {}
+  for name in pairs(conventions.names) do
+    if args[name] then given[name] = conventions.value_of(name, args[name]) end
+  end
+  return given
+end
+
+-- Analyses that do not say how to count follow the command line.
+local function set_conventions(args)
+  for name, value in pairs(given_conventions(args)) do conventions.defaults[name] = value end
+end
+
+-- The options of a subject; the command line comes before the file.
+local function options_of(subject, args)
+  local options = {}
+  for name, value in pairs(subject.options or {}) do options[name] = value end
+  for name, value in pairs(given_conventions(args)) do options[name] = value end
+  return options
+end
+
 -- ---- eval ---------------------------------------------------------------------------------
 
-local function analyze(subject)
+local function analyze(subject, args)
   local loom = require "einloom"
+  local options = options_of(subject, args)
   local r, message, kind =
-    loom.analyze(subject.workload, subject.arch, subject.mapping, subject.options)
+    loom.analyze(subject.workload, subject.arch, subject.mapping, options)
   if not r then fail(kind, message) end
   return r
 end
@@ -214,12 +240,15 @@ local function json_of(subject, r, args)
 end
 
 -- A case that has no results: what was read, and the kind of the error.
-local function json_of_error(raw, kind)
+local function json_of_error(raw, kind, args)
   local filled = {}
   for _, key in ipairs {
     "id", "family", "note", "tags", "symbols", "workload", "arch", "mapping", "samples",
   } do filled[key] = raw[key] end
-  filled.schema, filled.model = "mapping/1", "reference"
+  local given = { options = require "einloom.case".conventions(raw) }
+  filled.schema = "mapping/1"
+  filled.model, filled.conventions =
+    conventions.for_case(conventions.of(options_of(given, args)))
   filled.expected = { error = kind }
   return filled
 end
@@ -229,7 +258,7 @@ local function print_json(list)
   local options = { indent = 2, sort_keys = true }
   if #list == 1 then return say(core.json.encode(list[1], options)) end
   local cases = setmetatable(list, core.json.array)
-  say(core.json.encode({ schema = case.schema, model = "reference", cases = cases }, options))
+  say(core.json.encode({ schema = case.schema, cases = cases }, options))
 end
 
 local function message_of(problem)
@@ -243,7 +272,7 @@ end
 local function eval_one(entry, args, filled, titled)
   local subject = entry.open()
   subject.name = entry.name
-  local r = subject.result or analyze(subject)
+  local r = subject.result or analyze(subject, args)
   if not args.json then return print_text(subject, r, args, titled) end
   local message, kind
   filled[#filled + 1], message, kind = json_of(subject, r, args)
@@ -253,6 +282,7 @@ end
 
 local function eval(args)
   cli.points(args.at)
+  set_conventions(args)
   run_first(args.with)
   if args.json then print_to_err() end
   local status, filled = OK, {}
@@ -269,7 +299,7 @@ local function eval(args)
       status = FAILED
       local is_case = type(entry.raw) == "table" and type(entry.raw.id) == "string"
       if args.json and is_case and #filled == before and problem.kind ~= "bad_point" then
-        filled[#filled + 1] = json_of_error(entry.raw, problem.kind)
+        filled[#filled + 1] = json_of_error(entry.raw, problem.kind, args)
       end
     end
   end
@@ -310,6 +340,18 @@ end
 
 -- ---- the command line -------------------------------------------------------------------------
 
+-- The options that say how is counted.
+local function add_conventions(command)
+  command:option("--model", "How is counted: exact or reference.")
+    :choices { "exact", "reference" }
+  command:option("--lifetime", "Contents of storage between visits: scope (dropped) or retain, "
+    .. "where the mapping does not say."):choices { "scope", "retain" }
+  command:option("--drain-reads", "Whether reading values to write them back is counted."):target
+    "drain_reads":choices { "true", "false" }
+  command:option("--partial-sums", "Which units that reduce into a value get its old sum."):target
+    "partial_sums":choices { "every_unit", "one_unit" }
+end
+
 local function add_commands(parser)
   local e = parser:command("eval", "Analyse a mapping; print the loop nest and the costs.")
   e:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of "
@@ -318,6 +360,7 @@ local function add_commands(parser)
   e:option("--case", "The one case of the file with this id.")
   e:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
     :count "*"
+  add_conventions(e)
   e:flag("--json", "Print the case with its results filled in, as JSON.")
   local v = parser:command("verify", "Compute the cases of files and compare strictly.")
   v:argument("files",
@@ -382,7 +425,9 @@ function cli.main(arguments, streams)
   if streams then out, err = streams.out, streams.err end
   local args, status = parse(arguments)
   if not args then return status end
+  local before = conventions.of()
   local ok, answer = xpcall(commands[args.command], traceback, args)
+  for name, value in pairs(before) do conventions.defaults[name] = value end
   if ok then return answer end
   complain(message_of(answer))
   return type(answer) == "table" and answer.kind == "usage" and USAGE or FAILED

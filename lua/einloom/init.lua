@@ -75,7 +75,7 @@ end
 ---@param arch einloom.Arch
 ---@param mapping einloom.Mapping
 ---@param options? { allow_unknown_tensors: boolean?, allow_growing_tiles: boolean?,
---- allow_unmapped_einsums: boolean?, analyzers: table<string, function>? }
+--- allow_unmapped_einsums: boolean?, analyzers: table<string, function>? }|einloom.Conventions
 ---@return einloom.Result? result
 ---@return string? message
 ---@return string? kind

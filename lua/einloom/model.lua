@@ -3,6 +3,7 @@
 -- made once and kept as long as the Lua objects it comes from.
 
 local arch = require "einloom.arch"
+local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local mapping = require "einloom.mapping"
@@ -349,8 +350,9 @@ end
 
 local options_known = {
   allow_unknown_tensors = true, allow_growing_tiles = true, allow_unmapped_einsums = true,
-    analyzers = true,
+  analyzers = true,
 }
+for name in pairs(conventions.names) do options_known[name] = true end
 local WHERE = "options of analyze"
 
 local built_in = {
@@ -381,14 +383,25 @@ local function check_options(options)
   for key in pairs(options_known) do
     local x = options[key]
     local expected = key == "analyzers" and "table" or "boolean"
+    if conventions.names[key] then expected = type(x) end
     if x ~= nil and type(x) ~= expected then
       errors.raise("bad_argument", ("%s: %s expected, got %s"):format(key, expected, type(x)),
         { path = WHERE })
     end
   end
+  conventions.check(options, "bad_argument", WHERE)
   for kind, analyze in pairs(options.analyzers or {}) do
     model.check_analyzer(kind, analyze, WHERE)
   end
+end
+
+-- The options as the core takes them.
+local function core_options(options)
+  local t = conventions.core_options(conventions.of(options))
+  for key in pairs(options_known) do
+    if not conventions.names[key] then t[key] = options[key] end
+  end
+  return t
 end
 
 -- The core knows where a holder was written; the text knows where its tensor was.
@@ -417,7 +430,7 @@ end
 ---@param a einloom.Arch
 ---@param m einloom.Mapping
 ---@param options? { allow_unknown_tensors: boolean?, allow_growing_tiles: boolean?,
---- allow_unmapped_einsums: boolean?, analyzers: table<string, function>? }
+--- allow_unmapped_einsums: boolean?, analyzers: table<string, function>? }|einloom.Conventions
 ---@return userdata? result, string? message, string? kind
 function model.analyze(w, a, m, options)
   check_kinds(w, a, m)
@@ -430,7 +443,7 @@ function model.analyze(w, a, m, options)
     e.caller = nil
     return nil, errors.annotate(tostring(e), raw(m).source), e.kind
   end
-  local result, message, kind = core.analyze(core_w, core_a, core_m, options)
+  local result, message, kind = core.analyze(core_w, core_a, core_m, core_options(options))
   if result then return result end
   if kind == "unknown_tensor" then message = at_tensor(message, w, m) end
   return nil, errors.annotate(message, raw(m).source), kind

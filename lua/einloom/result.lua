@@ -2,6 +2,7 @@
 -- What an analysis gives back: r.GLB.A.reads_to_parent, r.MM0.GLB.A... with several einsums, and
 -- r{M0 = 16} for the numbers at a point. A name that does not exist is an error, never nil.
 
+local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local points = require "einloom.points"
@@ -23,6 +24,9 @@ result.fields = {
   "max_occupancy", "n_loops_above", "persistent",
 }
 
+--- The fields of a buffet that only the model `exact` counts.
+result.exact_fields = { "total_deliveries", "total_departures", "total_drains", "fewest_live" }
+
 --- Short names of fields.
 result.short_names = {
   reads_to_parent = "total_reads_to_parent",
@@ -33,6 +37,9 @@ result.short_names = {
   skipped_first_read_actions = "total_skipped_first_read_actions",
   skipped_first_write_actions = "total_skipped_first_write_actions",
   occupancy = "max_occupancy",
+  deliveries = "total_deliveries",
+  departures = "total_departures",
+  drains = "total_drains",
 }
 
 -- Net counts: what is really done, first touches that need not be done taken off.
@@ -118,7 +125,9 @@ local buffet_data = setmetatable({}, { __mode = "k" })
 
 local function buffet_names()
   local names = { "tensor", "level", "einsum", "tile", "values" }
-  for _, field in ipairs(result.fields) do names[#names + 1] = field end
+  for _, fields in ipairs { result.fields, result.exact_fields } do
+    for _, field in ipairs(fields) do names[#names + 1] = field end
+  end
   for _, names_of in ipairs { result.short_names, net } do
     for name in pairs(names_of) do names[#names + 1] = name end
   end
@@ -166,10 +175,20 @@ local function buffet_field(data, name)
   return at_point(data.record[result.short_names[name] or name], point)
 end
 
+local function is_exact_field(name)
+  for _, field in ipairs(result.exact_fields) do
+    if field == (result.short_names[name] or name) then return true end
+  end
+  return false
+end
+
 function Buffet:__index(name)
   local data = buffet_data[self]
   local value = buffet_field(data, name)
   if value == nil then
+    if is_exact_field(name) then
+      error(("%s is counted by the model exact alone"):format(name), 2)
+    end
     local what = ("buffet %s of %s"):format(data.record.tensor, data.record.level)
     unknown(what, name, buffet_names(), 2)
   end
@@ -179,18 +198,27 @@ end
 
 Buffet.__newindex = read_only
 
+-- The fields that the model of a buffet counts, in their order.
+local function fields_of(buffet)
+  local list = table.move(result.fields, 1, #result.fields, 1, {})
+  for _, field in ipairs(result.exact_fields) do
+    if buffet_data[buffet].record[field] ~= nil then list[#list + 1] = field end
+  end
+  return list
+end
+
 function Buffet:__pairs()
-  local i = 0
+  local list, i = fields_of(self), 0
   return function()
     i = i + 1
-    local field = result.fields[i]
+    local field = list[i]
     if field then return field, self[field] end
   end, self, nil
 end
 
 local function buffet_text(self)
   local lines = { ("%s in %s"):format(self.tensor, self.level) }
-  for _, field in ipairs(result.fields) do
+  for _, field in ipairs(fields_of(self)) do
     local value = self[field]
     if value ~= false and tostring(value) ~= "0" then
       lines[#lines + 1] = ("  %-44s %s"):format(field, value)
@@ -480,6 +508,7 @@ end
 function result.new(raw, workload, arch, mapping, options)
   return make {
     raw = raw, workload = workload, arch = arch, mapping = mapping, options = options or {},
+    conventions = conventions.of(options),
   }
 end
 
@@ -499,6 +528,11 @@ function result.context_of(einsum)
   local owner = einsum_data[einsum].owner
   return owner.workload, owner.arch, owner.mapping
 end
+
+--- How an einsum of a result was counted.
+---@param einsum einloom.EinsumResult
+---@return einloom.Conventions
+function result.conventions_of(einsum) return einsum_data[einsum].owner.conventions end
 
 --- The paths of the einsums of a result that the one given belongs to, by name.
 ---@param einsum einloom.EinsumResult
@@ -558,6 +592,8 @@ local result_fields = {
   arch = function(data) return data.arch end,
   mapping = function(data) return data.mapping end,
   point = function(data) return data.point or {} end,
+  model = function(data) return data.conventions.model end,
+  conventions = function(data) return records.new("conventions", data.conventions) end,
   raw = function(data) return data.raw end,
   symbols = symbol_list,
 }
@@ -665,7 +701,8 @@ function Result:__call(point)
   if type(point) ~= "table" then error("a table of symbols and values was expected", 2) end
   return make {
     raw = data.raw, workload = data.workload, arch = data.arch, mapping = data.mapping,
-    options = data.options, base = data.base, point = check_point(data, point),
+    options = data.options, conventions = data.conventions, base = data.base,
+    point = check_point(data, point),
   }
 end
 

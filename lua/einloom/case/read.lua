@@ -2,6 +2,7 @@
 -- Reads cases of schema mapping/1 from JSON. Reading never runs code; what is wrong is an error
 -- that tells the file and the place in it.
 
+local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local symbols_in = require "einloom.case.symbols"
@@ -11,14 +12,16 @@ local read_case = { schema = "mapping/1" }
 local null, array = core.json.null, core.json.array
 
 local known_keys = {
-  schema = true, model = true, id = true, family = true, note = true, tags = true,
+  schema = true, model = true, conventions = true, id = true, family = true, note = true,
+  tags = true,
   workload = true, arch = true, mapping = true, symbols = true, samples = true, expected = true,
   disputed = true, dispute_reason = true, disputed_fields = true, alternatives = true,
   older_version = true, source = true, tolerance = true,
 }
 
 local file_keys = {
-  schema = true, family = true, model = true, tolerance = true, note = true, source = true,
+  schema = true, family = true, model = true, conventions = true, tolerance = true, note = true,
+  source = true,
   cases = true,
 }
 
@@ -210,13 +213,47 @@ local function is_tagged(raw, tag)
   return false
 end
 
--- The kinds of nodes and rules of counting that there are.
-local models = { reference = true }
+local known_models = { reference = true, exact = true }
+local known_conventions = { lifetime = true, drain_reads = true, partial_sums = true }
 
-local function check_model(model, path)
-  if model == nil or models[model] then return end
-  local known = errors.keys(models)
-  bad(("no model %s%s"):format(core.json.encode(model), errors.hint(tostring(model), known)), path)
+--- How a case, or a file of cases, says that is counted: {model =, lifetime =, ...}.
+---@param raw table
+---@return einloom.Conventions
+function read_case.conventions(raw)
+  local model = raw.model
+  if model ~= nil and not known_models[model] then
+    local hint = errors.hint(tostring(model), errors.keys(known_models))
+    bad(("no model %s%s"):format(core.json.encode(model), hint), "model")
+  end
+  local found = { model = model }
+  if raw.conventions == nil then return found end
+  object(raw.conventions, "conventions", "an object was")
+  errors.check_keys("bad_case", raw.conventions, known_conventions, "conventions")
+  conventions.check(raw.conventions, "bad_case", "conventions")
+  for name, value in pairs(raw.conventions) do found[name] = value end
+  return found
+end
+
+--- Gives the cases of a file what its head says of how is counted, where they do not say.
+---@param raw table the decoded file
+---@param cases table[]
+function read_case.inherit(raw, cases)
+  for _, entry in ipairs(cases) do
+    if type(entry) == "table" and entry ~= raw then
+      if entry.model == nil then entry.model = raw.model end
+      if entry.conventions == nil then entry.conventions = raw.conventions end
+    end
+  end
+end
+
+local leniency = {
+  allow_unknown_tensors = true, allow_growing_tiles = true, allow_unmapped_einsums = true,
+}
+
+local function options_of(raw)
+  local options = read_case.conventions(raw)
+  for name in pairs(is_tagged(raw, "lenient_input") and leniency or {}) do options[name] = true end
+  return options
 end
 
 -- A symbol with facts must be one of the case: else its name is mistyped.
@@ -237,7 +274,7 @@ end
 ---@field arch table
 ---@field mapping table
 ---@field samples table[] points: values by symbol name
----@field options table leniency, as `loom.analyze` takes it
+---@field options table leniency and conventions, as `loom.analyze` takes them
 ---@field raw table the decoded JSON
 
 --- A case from decoded JSON. Raises an error object with the kind of mistake.
@@ -247,19 +284,16 @@ function read_case.from_json(raw)
   object(raw, "case", "an object was")
   errors.check_keys("bad_case", raw, known_keys, "case")
   if raw.id ~= nil and type(raw.id) ~= "string" then bad("the id is a text", "id") end
-  check_model(raw.model, "model")
+  local options = options_of(raw)
   if raw.expected ~= nil then object(raw.expected, "expected", "an object was") end
   local symbols = read_symbols(raw)
-  local lenient = is_tagged(raw, "lenient_input")
   local built = {
     id = raw.id or "case",
     workload = require "einloom.workload".new(read(need(raw, "workload"), symbols, "workload")),
     arch = require "einloom.arch".new(read(need(raw, "arch"), symbols, "arch")),
     mapping = require "einloom.mapping".new(read(need(raw, "mapping"), symbols, "mapping")),
     samples = read_samples(raw),
-    options = lenient and {
-      allow_unknown_tensors = true, allow_growing_tiles = true, allow_unmapped_einsums = true,
-    } or {},
+    options = options,
     raw = raw,
   }
   check_used(symbols, built)
@@ -328,9 +362,10 @@ function read_case.list(raw, path)
   if raw.cases == nil then return { raw } end
   errors.check_keys("bad_case", raw, file_keys, path)
   if getmetatable(raw.cases) ~= array or #raw.cases == 0 then refuse "no cases in the file" end
-  local ok, problem = pcall(check_model, raw.model)
+  local ok, problem = pcall(read_case.conventions, raw)
   if not ok then refuse(problem.message) end
   check_ids(raw.cases, path)
+  read_case.inherit(raw, raw.cases)
   return raw.cases
 end
 

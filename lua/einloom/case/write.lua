@@ -3,6 +3,7 @@
 -- is computed of it where that is asked for.
 
 local computed = require "einloom.case.computed"
+local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local points = require "einloom.points"
@@ -198,7 +199,7 @@ end
 function write_case.with_results(r, samples, may_exceed)
   samples = samples or {}
   local out = write_case.to_json(r.workload, r.arch, r.mapping)
-  out.model = "reference"
+  out.model, out.conventions = conventions.for_case(r.conventions)
   if next(require "einloom.result".options_of(r)) then
     out.tags = setmetatable({ "lenient_input" }, array)
   end

@@ -19,7 +19,7 @@ local function set(...)
   return names
 end
 
-local head_of_cases = set("schema", "family", "model", "tolerance", "cases", "note")
+local head_of_cases = set("schema", "family", "model", "conventions", "tolerance", "cases", "note")
 local adapters = {
   ["mapping/1"] = { module = "einloom.verify.mapping", list = "cases", head = head_of_cases },
   ["tiles/1"] = { module = "einloom.verify.tiles", list = "cases", head = head_of_cases },
@@ -90,9 +90,10 @@ local function check_head(raw, adapter, path)
         { file = path })
     end
   end
-  if raw.model ~= nil and raw.model ~= "reference" then
-    errors.raise("bad_case", ("unknown model %s; known: reference"):format(tostring(raw.model)),
-      { file = path })
+  local ok, problem = pcall(case.conventions, raw)
+  if not ok then
+    problem.file = path
+    error(problem, 0)
   end
 end
 
@@ -205,6 +206,7 @@ function verify.file(path, layer, write, summary)
   if cases[1] ~= raw then check_head(raw, adapter, path) end
   local tolerances = tolerances_of(raw, path)
   single_id(raw, cases)
+  case.inherit(raw, cases)
   check_duplicates(cases, path)
   local module = require(adapter.module)
   for _, entry in ipairs(cases) do
