@@ -18,8 +18,9 @@ local all = {}
 local function pair(name, ...) all[#all + 1] = { name, ... } end
 
 for _, way in ipairs { "unfused", "fused" } do
-  pair("chain, " .. way, machine "simple",
-    workload("matmul_chain", { m = 1024, widths = { 256, 256, 256 } }), mapping "chain"[way],
+  local chain = workload("matmul_chain", { m = 1024, widths = { 256, 256, 256 } })
+  pair("chain, " .. way, machine "simple", chain, mapping "chain"(way, "Main", "MAC"), { M0 = 64 })
+  pair("snowcat chain, " .. way, machine "snowcat", chain, mapping "chain"(way, "Backing", "Unit"),
     { M0 = 64 })
 end
 for _, way in ipairs { "unfused", "fused" } do
@@ -58,6 +59,17 @@ for _, way in ipairs { "unfused", "late", "rows" } do
   pair("snowcat attention, " .. way, machine "snowcat",
     workload("attention", { h = 32, m = 2048, p = 2048, e = 128 }),
     mapping "snowcat_attention"[way], { M0 = 128 })
+end
+-- As large as the MLP0 of "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA
+-- 2017, table 1: five layers, 20 million weights, 200 rows at once.
+for _, way in ipairs { "unfused", "fused" } do
+  local widths = { 2048, 2048, 2048, 2048, 2048, 2048 }
+  local chain = workload("matmul_chain", { m = 200, widths = widths, bits = 16 })
+  pair("tpu chain, " .. way, machine "tpu_v4i", chain, mapping "tpu_chain"(chain, way))
+end
+for _, way in ipairs { "unfused", "fused", "pipelined" } do
+  pair("tpu attention, " .. way, machine "tpu_v4i",
+    workload("attention", { h = 32, m = 2048, p = 2048, e = 128 }), mapping "tpu_attention"[way])
 end
 local ways = { prefill = { "unfused", "fused", "pipelined" }, decode = { "unfused", "fused" } }
 for _, model in ipairs { "gpt3", "llama3" } do

@@ -92,6 +92,45 @@ describe("an example machine", function()
       * (16 * 512 * 64 * 8)))
     assert.equal(32 * 4 * 28, number(r.CACC.O.values))
   end)
+
+  it("moves less of a chain and of attention the more of it is fused", function()
+    local tpu = load "arch/tpu_v4i"
+    local chain = load "workload/matmul_chain" {
+      m = 200, widths = { 2048, 2048, 2048, 2048, 2048, 2048 }, bits = 16,
+    }
+    local weights, between = 5 * 2048 * 2048, 200 * 2048
+    for way, times in pairs { unfused = 5, fused = 1 } do
+      local r = assert(loom.analyze(chain, tpu, load "mapping/tpu_chain"(chain, way)))
+      assert.equal(200 * weights, operations(r))
+      assert.equal((weights + times * between) * 16 // 64, sum(r, "HBM", "reads"))
+      assert.equal(times * between * 16 // 64, sum(r, "HBM", "writes"))
+      assert.near((weights + 2 * times * between) * 2 / 614, number(r:latency()), 1e-6)
+    end
+    local h, m, e = 32, 2048, 128
+    local attention = load "workload/attention" { h = h, m = m, p = m, e = e }
+    local result = {}
+    for way, map in pairs(load "mapping/tpu_attention") do
+      local r = assert(loom.analyze(attention, tpu, map))
+      result[way] = r
+      assert.equal(h * m * (2 * m * e + 3 * m + e), operations(r))
+      if way ~= "unfused" then
+        assert.equal(3 * h * m * e * 16 // 64, sum(r, "HBM", "reads"))
+        assert.equal(h * m * e * 16 // 64, sum(r, "HBM", "writes"))
+      end
+    end
+    assert.is_true(result.fused:energy():lt(result.unfused:energy()))
+    assert.is_true(result.fused:latency():lt(result.unfused:latency()))
+    -- Behind the products everything else is hidden.
+    assert.near(2 * h * m * m * e / (4 * 128 * 128 * 1.05), number(result.pipelined:latency()),
+      1e-6)
+    for way, times in pairs { unfused = 1, fused = 0 } do
+      local snowcat = load "workload/matmul_chain" { m = 1024, widths = { 256, 256, 256 } }
+      local r = assert(loom.analyze(snowcat, load "arch/snowcat",
+        load "mapping/chain"(way, "Backing", "Unit"))) { M0 = 64 }
+      assert.equal((1024 * 256 * (1 + times) + 2 * 256 * 256) * 8, sum(r, "Backing", "reads"))
+      assert.equal(1024 * 256 * (1 + times) * 8, sum(r, "Backing", "writes"))
+    end
+  end)
 end)
 
 describe("an example workload", function()

@@ -2,11 +2,11 @@
 -- Attention on the Snowcat-like machine. What is not held in the buffer goes through the backing
 -- store.
 --
--- unfused  one einsum after the other rows     all six fused over M0 queries; whole rows of scores
--- stay in the buffer (as in S.-C. Kao et          al., "FLAT: An Optimized Dataflow for Mitigating
--- Attention Bottlenecks", ASPLOS 2023) late     scores and exponentials are fused as in `rows`, the
--- products with V come afterwards, so          that the exponentials, but not the scores, go
--- through the backing store
+-- unfused  one einsum after the other
+-- rows     all six fused over M0 queries; whole rows of scores stay in the buffer (as in S.-C. Kao
+--          et al., "FLAT: An Optimized Dataflow for Mitigating Attention Bottlenecks", ASPLOS 2023)
+-- late     scores and exponentials are fused as in `rows`, the products with V come afterwards, so
+--          that the exponentials, but not the scores, go through the backing store
 local loom = require "einloom"
 
 return {

@@ -7,13 +7,10 @@
 --            layer, stay in the vector memory; all other intermediates in the common memory
 -- pipelined  the same, and the matrix units go on with the next queries while the vector unit works
 --            on the last
---
--- A product keeps 128 x 128 weights in each matrix unit while all rows of its input pass. What is
--- done value by value is done by the vector unit.
 local loom = require "einloom"
 
 local here = debug.getinfo(1, "S").source:match "^@(.*[/\\])" or ""
-local template = dofile(here .. "template.lua")
+local branches = dofile(here .. "tpu_branches.lua")
 
 -- Heads of the models: those that the matrix units share and the one of a unit, for queries and for
 -- keys.
@@ -30,77 +27,47 @@ local models = {
   },
 }
 
-local text = [[
-branch
-  CMEM: $common
-  for $outer
-  VMEM: $output
-  for $reduce
-  VMEM: $input $weight
-  par $unit on MXU.unit
-  par $row on Array.row
-  par $column on Array.column
-  par $sublane on Vector.sublane
-  par $lane on Vector.lane
-  Cell: $weight
-  for $rest
-  $name on $on
-]]
-
 -- The einsums of a block, as they are when nothing is fused.
 local function einsums(model, phase)
   local passing = phase == "prefill" and "b, p" or "b, m"
   local function projection(name, output, column)
-    return { name = name, input = "X", weight = "W" .. output:sub(1, 1), output = output,
+    return { name = name, input = "X", weight = "W" .. output:sub(1, 1), held = output,
       common = "X", outer = model.key_heads, reduce = "d tile 128", unit = model.key_head,
       row = "d", column = column, rest = passing }
   end
-  local function widening(name, output)
-    return { name = name, input = "Z", weight = "W" .. name:sub(1, 1), output = output,
-      common = "Z", outer = "j tile 512", reduce = "d tile 128", unit = "j tile 128", row = "d",
-      column = "j", rest = "b, m" }
+  local function widening(weight, output)
+    return { input = "Z", weight = weight, held = output, common = "Z", outer = "j tile 512",
+      reduce = "d tile 128", unit = "j tile 128", row = "d", column = "j", rest = "b, m" }
   end
   local new = phase == "decode"
   return {
-    Q = { name = "Q", input = "X", weight = "WQ", output = "Q", common = "X", outer = model.heads,
+    Q = { input = "X", weight = "WQ", held = "Q", common = "X", outer = model.heads,
       reduce = "d tile 128", unit = model.head, row = "d", column = "e", rest = "b, m" },
     K = projection(new and "NewK" or "K", new and "KN" or "K", "e"),
     V = projection(new and "NewV" or "V", new and "VN" or "V", "f"),
-    QK = { name = "QK", input = "Q", weight = "K", output = "QK", common = "Q",
+    QK = { input = "Q", weight = "K", held = "QK", common = "Q",
       outer = "b, " .. model.heads .. ", p tile 128", unit = model.head, row = "e", column = "p",
       rest = "m" },
-    Soft = { name = "Soft", input = "QK", output = "S",
-      outer = "b, " .. model.heads .. ", p tile 128", sublane = model.head, lane = "p", rest = "m",
-      on = "VPU" },
-    AV = { name = "AV", input = "S", weight = "V", output = "AV", outer = "b, " .. model.heads,
+    Soft = { on = "VPU", input = "QK", held = "S",
+      outer = "b, " .. model.heads .. ", p tile 128", sublane = model.head, lane = "p",
+      rest = "m" },
+    AV = { input = "S", weight = "V", held = "AV", outer = "b, " .. model.heads,
       reduce = "p tile 128", unit = model.head, row = "p", column = "f", rest = "m" },
-    Z = { name = "Z", input = "AV", weight = "WZ", output = "Z", common = "AV",
-      outer = "d tile 512", reduce = model.each, unit = "d tile 128", row = "f", column = "d",
-      rest = "b, m" },
-    Gate = widening("Gate", "R"),
-    Up = widening("Up", "U"),
-    Act = { name = "Act", input = model.act, output = "G", outer = "j tile 512",
-      sublane = "j tile 128", lane = "j", rest = "b, m", on = "VPU" },
-    Down = { name = "Down", input = "G", weight = "WD", output = "Y", common = "G",
-      outer = "d tile 512", reduce = "j tile 128", unit = "d tile 128", row = "j", column = "d",
-      rest = "b, m" },
+    Z = { input = "AV", weight = "WZ", held = "Z", common = "AV", outer = "d tile 512",
+      reduce = model.each, unit = "d tile 128", row = "f", column = "d", rest = "b, m" },
+    Gate = widening("WG", "R"),
+    Up = widening("WU", "U"),
+    Act = { on = "VPU", input = model.act, held = "G", outer = "j tile 512",
+      sublane = "j tile 128", lane = "j", rest = "b, m" },
+    Down = { input = "G", weight = "WD", held = "Y", common = "G", outer = "d tile 512",
+      reduce = "j tile 128", unit = "d tile 128", row = "j", column = "d", rest = "b, m" },
   }
-end
-
-local function join(list, names, depth)
-  local branches = {}
-  for name in names:gmatch "%a+" do
-    local e = list[name]
-    e.on = e.on or "MAC"
-    branches[#branches + 1] = template(text, e, depth)
-  end
-  return table.concat(branches)
 end
 
 local function unfused(model, phase)
   local kept = phase == "decode" and "K V KN VN" or "K V"
   return ("HBM: X %s Q %s QK S AV Z %s Y\nsequential\n"):format(model.weights, kept, model.widened)
-    .. join(einsums(model, phase), "Q K V QK Soft AV Z " .. model.inner, 1)
+    .. branches(einsums(model, phase), "Q K V QK Soft AV Z " .. model.inner, 1)
 end
 
 -- An einsum inside fused loops: other values for some of its fields, false for none.
@@ -112,24 +79,24 @@ end
 local function fused(model, phase, split)
   local list = einsums(model, phase)
   for _, e in pairs(list) do e.common = nil end
-  inside(list.QK, { outer = "p tile 128", output = false })
-  inside(list.Soft, { outer = "p tile 128", output = false, input = false })
+  inside(list.QK, { outer = "p tile 128", held = false })
+  inside(list.Soft, { outer = "p tile 128", held = false, input = false })
   inside(list.AV, { outer = false, input = false })
-  inside(list.Gate, { outer = false, output = false })
-  inside(list.Up, { outer = false, output = false })
-  inside(list.Act, { outer = false, output = false, input = false })
+  inside(list.Gate, { outer = false, held = false })
+  inside(list.Up, { outer = false, held = false })
+  inside(list.Act, { outer = false, held = false, input = false })
   inside(list.Down, { input = false })
   local decode = phase == "decode"
   return ("HBM: X %s %s Y\n"):format(model.weights, decode and "K V KN VN" or "")
     .. ("CMEM: X Q %s AV Z\nsequential\n"):format(decode and "" or "K V")
-    .. join(list, "Q K V", 1)
+    .. branches(list, "Q K V", 1)
     .. ("  branch\n    for b, %s, m tile %d\n"):format(model.heads, decode and 1 or 128)
     .. ("      VMEM: QK S\n      %s\n"):format(split)
-    .. join(list, "QK Soft AV", 4)
-    .. join(list, "Z", 1)
+    .. branches(list, "QK Soft AV", 4)
+    .. branches(list, "Z", 1)
     .. "  branch\n    CMEM: Y\n    for j tile 512\n"
     .. ("      VMEM: %s\n      sequential\n"):format(model.widened)
-    .. join(list, model.inner, 4)
+    .. branches(list, model.inner, 4)
 end
 
 local ways = {
