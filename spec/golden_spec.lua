@@ -38,12 +38,12 @@ end
 
 describe("golden data", function()
   local found = 0
-  for _, folder in ipairs { "golden/mapping", "golden/expr" } do
+  for _, folder in ipairs { "golden/mapping", "golden/expr", "golden/simd" } do
     for _, path in ipairs(json_files(folder)) do
       found = found + 1
       it(path:match "golden/(.*)$", function() check(path) end)
     end
   end
 
-  it("is all there", function() assert.is_true(found >= 25) end)
+  it("is all there", function() assert.is_true(found >= 30) end)
 end)

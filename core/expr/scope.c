@@ -49,16 +49,9 @@ static bool add_extent(loom_scope *scope, loom_extent extent) {
 
 static bool check_extent(loom_ctx *ctx, loom_extent extent) {
   if (!loom_symbol_check(ctx, extent.variable) || !loom_expr_check(ctx, extent.size)) return false;
-  loom_facts f = loom_facts_of(ctx, extent.variable);
-  const char *name = loom_symbol_name(ctx, extent.variable);
-  if (f.integer != LOOM_YES)
-    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "%s has an extent but is no integer", name);
-  else if (f.lo > 0)
-    loom_error_set(ctx, LOOM_ERR_ARGUMENT,
-                   "%s has an extent, so it starts at 0, but is assumed to be at least %lld", name,
-                   (long long)f.lo);
-  else
-    return true;
+  if (loom_facts_of(ctx, extent.variable).integer == LOOM_YES) return true;
+  loom_error_set(ctx, LOOM_ERR_ARGUMENT, "%s has an extent but is no integer",
+                 loom_symbol_name(ctx, extent.variable));
   return false;
 }
 
@@ -67,6 +60,11 @@ bool loom_scope_begin(loom_ctx *ctx, loom_scope *scope, const loom_given *given)
   for (size_t i = 0; given && i < given->n_extents; i++) {
     loom_extent extent = given->extents[i];
     if (!check_extent(ctx, extent) || !add_extent(scope, extent)) return false;
+  }
+  for (size_t i = 0; i < scope->open.n; i++) {
+    loom_extent *open = &scope->open.at[i];
+    open->size = loom_scope_enter(scope, open->size);
+    if (open->size == LOOM_NONE) return false;
   }
   return true;
 }

@@ -203,6 +203,7 @@ int bind_finish(bind_callbacks *self, bind_object *object, void *handle);
 /* ---- the other files ---- */
 
 void bind_open_build(lua_State *L);
+void bind_open_index(lua_State *L);
 void bind_open_program(lua_State *L);
 void bind_open_workload(lua_State *L);
 void bind_open_arch(lua_State *L);

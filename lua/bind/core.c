@@ -36,6 +36,7 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_context(L);
   bind_open_expr(L);
   bind_open_build(L);
+  bind_open_index(L);
   bind_open_program(L);
   bind_open_workload(L);
   bind_open_arch(L);

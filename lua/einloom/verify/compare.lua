@@ -62,6 +62,7 @@ function compare.anything() return { kind = "anything" } end
 ---@field tolerance number relative, for numbers written with a fraction
 ---@field rounded? boolean all numbers were rounded, integers too: the tolerance holds for each
 ---@field samples table[] the points at which formulas are compared
+---@field family? string of the file, where its head names one
 ---@field differ fun(path: string, expected: string, got: string)
 ---@field wrapped fun(path: string, expected: string, got: string) recorded modulo 2^64
 ---@field disputed? fun(path: string, keys: table): boolean

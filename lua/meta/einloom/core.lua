@@ -103,6 +103,60 @@ function Expr:breakpoints(symbol, lo, hi) end
 ---@return string
 function Expr:print(style) end
 
+---0 <= variable < size, by symbols or their names; those of other expressions are not read.
+---@alias einloom.Extents table<string|einloom.Expr, einloom.Number>
+---Example values of sizes, false for a size without one.
+---@alias einloom.Hints table<string|einloom.Expr, einloom.Number|false>
+
+---Products distributed over sums; with extents also joined and resolved under them.
+---@param extents? einloom.Extents
+---@return einloom.Expr
+function Expr:simplify(extents) end
+---Neighbouring remainders and quotients of sums joined.
+---@return einloom.Expr
+function Expr:join() end
+---Opaque nodes replaced by what is in them.
+---@return einloom.Expr
+function Expr:reveal() end
+---@param extents? einloom.Extents
+---@return einloom.Expr
+function Expr:pair_mod(extents) end
+---@param extents? einloom.Extents
+---@return einloom.Expr? numerator, einloom.Expr? divisor nil if it has another form
+function Expr:expand_div(extents) end
+---@param relation "eq"|"le"|"lt"|"ge"|"gt"|"multiple"
+---@param other einloom.Number
+---@param given? { extents: einloom.Extents?, hints: einloom.Hints?, strict: boolean? }
+---@return boolean proved
+function Expr:known(relation, other, given) end
+---@param hints einloom.Hints
+---@param fallback? integer
+---@return einloom.Expr? value nil where a symbol has no hint and there is no fallback
+function Expr:hint(hints, fallback) end
+---@param variables einloom.Expr[]
+---@param support? einloom.Expr[] the other variables that are 0; the same ones unless given
+---@return einloom.Expr[]
+function Expr:strides(variables, support) end
+---@param variables einloom.Expr[]
+---@param hints einloom.Hints
+---@param support? einloom.Expr[]
+---@return einloom.Expr[] integers
+function Expr:stride_hints(variables, hints, support) end
+---@param variables einloom.Expr[]
+---@return einloom.Expr
+function Expr:offset(variables) end
+---@param variable einloom.Expr
+---@return einloom.Expr
+function Expr:terms_of(variable) end
+---@param variable einloom.Expr
+---@return einloom.Expr? stride
+function Expr:affine(variable) end
+---@param variable einloom.Expr
+---@param extent einloom.Number
+---@param n integer dimensions
+---@return { dims: einloom.Expr[], strides: einloom.Expr[], pieces: einloom.Expr[] }?
+function Expr:match_blocks(variable, extent, n) end
+
 ---@param name string
 ---@param assume? einloom.Assumptions
 ---@return einloom.Expr
@@ -134,6 +188,16 @@ function core.min(...) end
 ---@param ... einloom.Number
 ---@return einloom.Expr
 function core.max(...) end
+---The value of e, into which no rule looks.
+---@param e einloom.Number
+---@return einloom.Expr
+function core.opaque(e) end
+---@param variables einloom.Expr[]
+---@param sizes einloom.Number[]
+---@param formulas einloom.Number[]
+---@param keep_order? boolean
+---@return { kept: integer[], sizes: einloom.Expr[] } positions from 1 of the loops that are left
+function core.merge_loops(variables, sizes, formulas, keep_order) end
 ---@param e einloom.Number
 ---@return einloom.Expr
 function core.floor(e) end
