@@ -60,8 +60,8 @@ for _, way in ipairs { "unfused", "late", "rows" } do
     workload("attention", { h = 32, m = 2048, p = 2048, e = 128 }),
     mapping "snowcat_attention"[way], { M0 = 128 })
 end
--- As large as the MLP0 of "In-Datacenter Performance Analysis of a Tensor Processing Unit", ISCA
--- 2017, table 1: five layers, 20 million weights, 200 rows at once.
+-- About as large as the MLP0 of "In-Datacenter Performance Analysis of a Tensor Processing Unit",
+-- ISCA 2017, table 1: five layers, 20 million weights, 200 rows at once.
 for _, way in ipairs { "unfused", "fused" } do
   local widths = { 2048, 2048, 2048, 2048, 2048, 2048 }
   local chain = workload("matmul_chain", { m = 200, widths = widths, bits = 16 })

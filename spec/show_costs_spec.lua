@@ -89,7 +89,10 @@ describe("the costs as text", function()
       for _, line in ipairs(section(text, "^  by einsum$")) do
         local name = line:match "^%S+"
         assert.are.equal(latency[name], number_of(line), line)
-        assert.are.equal(bound[name], line:match "bound by (%S+) %(compute%)$")
+        local component, kind = line:match "bound by (%S+) %((%a+)%)$"
+        assert.are.equal(bound[name], component)
+        local class = r.arch:component(component).class
+        assert.are.equal(class == "Compute" and "compute" or "memory", kind)
       end
     end
   end)

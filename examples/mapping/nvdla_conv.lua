@@ -2,9 +2,10 @@
 -- A convolution in the way of NVDLA: rows of the input stay in the convolution buffer while up to
 -- 32 kernels at a time come in; up to 64 channels are multiplied and added at once, while one
 -- weight per multiplier stays for all positions of a stripe, of which the accumulators hold the
--- sums. The few channels of an image share the multipliers with a row of the filter. A depthwise
--- convolution has one channel for each kernel, so that one multiplier of 64 works. Open is P1, the
--- output rows whose input is there at once.
+-- sums. The few channels of an image share the multipliers with a row of the filter (nvdla.org,
+-- In-memory Data Formats, channel pre-extension). A depthwise convolution has one channel for each
+-- kernel, so that one multiplier of 64 works. Open is P1, the output rows whose input is there at
+-- once.
 local loom = require "einloom"
 
 local here = debug.getinfo(1, "S").source:match "^@(.*[/\\])" or ""
