@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Analyses a mapping einsum by einsum: path, checks, reservations, one nest per tensor, statistics.
 ** Invariant: on every way out the analysis has given back its memory and left the owners' ring. */
+#include "exact/exact.h"
 #include "reuse/reuse.h"
 
 #include <stdarg.h>
@@ -302,10 +303,6 @@ loom_result *loom_analyze(const loom_workload *w, const loom_arch *a, const loom
                    "workload, architecture and mapping belong to different contexts");
     return NULL;
   }
-  if (options && options->model != LOOM_REFERENCE) {
-    loom_error_set(ctx, LOOM_ERR_ARGUMENT, "the model exact is not there");
-    return NULL;
-  }
   loom_analysis an = {.ctx = ctx,
                       .w = w,
                       .a = a,
@@ -313,6 +310,7 @@ loom_result *loom_analyze(const loom_workload *w, const loom_arch *a, const loom
                       .options = options ? options : &strict,
                       .rules = &loom_reference_rules,
                       .count = count_by_reference};
+  if (an.options->model == LOOM_EXACT) an.count = loom_exact_count;
   bool good = begin(&an) && analyze_all(&an) == LOOM_OK;
   return finish(&an, good);
 }

@@ -104,9 +104,10 @@ struct loom_analysis {
   int access;
   loom_nest_node *nest;
   size_t n_nest;
-  bool with_compute;  /* operations, latency and fanout are evaluated too */
-  loom_expr *extents; /* by variable */
-  loom_level *levels; /* by position in the nest */
+  struct loom_exact *exact; /* of the model `exact` */
+  bool with_compute;        /* operations, latency and fanout are evaluated too */
+  loom_expr *extents;       /* by variable */
+  loom_level *levels;       /* by position in the nest */
   loom_frame *frames;
   const loom_path_node *custom; /* the custom node being analysed */
 };

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* The model `exact`: what the loops of a path really do, clipped tiles included, for the code inside
+** core/exact (doc/formulas.md#exact).
+** Invariant: every figure is the number that walking each step and each unit would give, or an
+** error; expressions that are LOOM_NONE have their error recorded. */
+#ifndef EINLOOM_EXACT_H
+#define EINLOOM_EXACT_H
+
+#include "reuse/reuse.h"
+
+/* What a view makes of a loop that cuts a piece. */
+typedef enum loom_way {
+  LOOM_WAY_PASS,   /* the loop is not looked into: its piece is seen whole */
+  LOOM_WAY_CUT,    /* each of its tiles is a piece */
+  LOOM_WAY_FIRST,  /* its first tile alone */
+  LOOM_WAY_LARGEST /* its largest tile alone */
+} loom_way;
+
+/* So many pieces of an extent (which may be 0: an empty piece is none). */
+typedef struct loom_pieces {
+  loom_expr extent, count;
+} loom_pieces;
+
+/* Pieces that the loops over one variable leave when each is taken some way, shared by all that look
+** at them so; made when asked for.  The sums are over all pieces. */
+typedef struct loom_view {
+  struct loom_view *outer, *inner, *next; /* without the last loop; one loop more; another way */
+  int loop;                               /* the last loop, -1: the whole variable */
+  loom_way way;
+  loom_pieces *pieces; /* NULL: not made */
+  size_t n_pieces;
+  loom_expr number; /* of pieces that are not empty */
+  loom_expr values; /* sum of extents */
+} loom_view;
+
+/* How the elements that a box of variables touches are counted: doc/formulas.md#exact-footprints. */
+typedef enum loom_shape_kind {
+  LOOM_SHAPE_PRODUCT, /* different points, different elements */
+  LOOM_SHAPE_CHAINS,  /* points that differ by a multiple of one vector share an element */
+  LOOM_SHAPE_SPAN,    /* one rank, coefficients all 1 or -1: elements are an interval */
+  LOOM_SHAPE_OTHER    /* no closed form */
+} loom_shape_kind;
+
+/* Variables that share ranks, and their ranks; elements of groups are independent. */
+typedef struct loom_group {
+  loom_shape_kind kind;
+  size_t n;
+  int *variables;
+  int64_t *vector;    /* CHAINS: by variable of the group, not negative */
+  loom_access access; /* with the ranks of the group alone */
+} loom_group;
+
+/* A tensor as the groups of the variables that index it. */
+typedef struct loom_geometry {
+  size_t n;
+  loom_group *groups;
+  int *group_of; /* by variable of the workload; -1: the tensor does not use it */
+} loom_geometry;
+
+/* Of which units, or parent units, a figure is. */
+typedef enum loom_whose {
+  LOOM_OF_ALL,
+  LOOM_OF_BUSIEST_PARENT, /* one instance of the parent */
+  LOOM_OF_BUSIEST_UNIT    /* one instance of the holder */
+} loom_whose;
+
+/* Elements that come to the visits of a holder: a figure of one tensor.  Loops are counted from the
+** outermost of its nest. */
+typedef struct loom_asked {
+  size_t above_parent, above_holder;
+  loom_whose whose;
+  bool shared; /* once for all units that a dimension serves at the same time */
+  bool first;  /* only those that no earlier step has computed */
+  bool tile;   /* of the largest visit alone */
+} loom_asked;
+
+/* A figure that was asked for. */
+typedef struct loom_answered {
+  struct loom_answered *next;
+  loom_asked asked;
+  loom_expr value;
+} loom_answered;
+
+typedef struct loom_exact {
+  loom_view *whole;    /* by variable */
+  int **loops_of;      /* by variable: its loops in path order, then -1 */
+  unsigned char *ways; /* by loop: the view that is asked for */
+
+  /* The tensor at hand. */
+  loom_geometry geometry;
+  size_t *place;    /* by loop: its place among the loops of the nest */
+  bool *reuses;     /* by loop: the dimension may serve several units at once */
+  size_t outermost; /* loops above the tensor's outermost holder */
+  loom_answered *answers;
+} loom_exact;
+
+/* Counts the einsum at hand: loom_analysis.count of this model. */
+loom_status loom_exact_count(loom_analysis *an, loom_result_part *part);
+
+/* ---- views.c ------------------------------------------------------------------------------ */
+
+/* Views of the einsum at hand: an->exact is new. */
+loom_status loom_views_begin(loom_analysis *an);
+/* The pieces of a variable with its loops taken as an->exact->ways says. NULL: out of memory. */
+loom_view *loom_view_of(loom_analysis *an, int variable);
+loom_expr loom_view_number(loom_analysis *an, loom_view *view);
+loom_expr loom_view_values(loom_analysis *an, loom_view *view);
+/* Sum over the pieces of what exceeds `length`, which is not below 0. */
+loom_expr loom_view_excess(loom_analysis *an, loom_view *view, int64_t length);
+/* True and the extent where all pieces are alike. */
+bool loom_view_even(loom_analysis *an, loom_view *view, loom_expr *extent);
+
+/* ---- geometry.c --------------------------------------------------------------------------- */
+
+loom_status loom_geometry_of(loom_analysis *an, const loom_access *access, loom_geometry *out);
+/* Elements that the pieces of the views touch, each combination of pieces counted by itself; views
+** in the order of the group's variables; not for LOOM_SHAPE_OTHER. */
+loom_expr loom_group_elements(loom_analysis *an, const loom_group *group, loom_view *const *views);
+
+/* ---- elements.c --------------------------------------------------------------------------- */
+
+/* Begins with the tensor whose nest is at hand. */
+loom_status loom_elements_begin(loom_analysis *an);
+/* A figure of the tensor at hand. */
+loom_expr loom_elements(loom_analysis *an, const loom_asked *asked);
+
+/* ---- operations.c, traffic.c -------------------------------------------------------------- */
+
+/* Operations, steps, fanout, first latencies, and the trips of the loops. */
+loom_status loom_exact_operations(loom_analysis *an, loom_stats *stats);
+/* The buffets of the tensor at hand. */
+loom_status loom_exact_traffic(loom_analysis *an, loom_stats *stats);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* The buffets of one tensor: what moves between a holder and the next outer one, and the actions that
+** follow (doc/formulas.md#exact-traffic).
+** Invariant: each figure comes from the holder's place in the nest alone, not from the figures of
+** inner holders; actions come from the traffic on both sides. */
+#include "exact/exact.h"
+
+#define FIELD(b, name) ((b)->field[LOOM_BUFFET_##name])
+
+/* A holder of the tensor, or the compute unit. */
+typedef struct holder {
+  const loom_path_node *node;
+  size_t above;  /* loops above it */
+  size_t visits; /* loops above what its traffic is for: of a toll, above the next inner holder */
+  bool skips_first; /* what its traffic is for leaves out first reads */
+  bool has_parent;
+} holder;
+
+/* What moves between a holder and its parent; `of_unit`: the holder's. */
+typedef struct traffic {
+  loom_expr all, of_parent; /* shared */
+  loom_expr each, of_unit;  /* arriving */
+  loom_expr first, first_of_parent, first_each, first_of_unit;
+} traffic;
+
+static bool skips(const loom_analysis *an, const loom_path_node *node) {
+  return !an->einsum->is_copy && an->a->components.at[node->component].skip_initial_output_write;
+}
+
+/* Innermost first: the compute unit, then the holders. */
+static holder *list_holders(loom_analysis *an, size_t *n) {
+  holder *list = loom_arena_array(&an->scratch, an->n_nest, sizeof *list);
+  if (!list) return NULL;
+  size_t above = an->n_loops;
+  *n = 0;
+  for (size_t i = an->n_nest; i-- > 0;) {
+    const loom_path_node *node = &an->path[an->nest[i].at];
+    if (node->node.loop >= 0) {
+      above--;
+    } else if (node->node.kind != LOOM_NODE_RESERVATION) {
+      holder *h = &list[(*n)++];
+      *h = (holder){.node = node,
+                    .above = above,
+                    .visits = above,
+                    .skips_first = skips(an, node),
+                    .has_parent = !node->node.backing};
+      if (node->node.kind == LOOM_NODE_TOLL) {
+        h->visits = h[-1].visits;
+        h->skips_first = h[-1].skips_first;
+      }
+    }
+  }
+  return list;
+}
+
+static loom_expr ask(loom_analysis *an, const holder *h, loom_whose whose, bool shared,
+                     bool first) {
+  loom_asked asked = {.above_parent = h[1].above,
+                      .above_holder = h->visits,
+                      .whose = whose,
+                      .shared = shared,
+                      .first = first};
+  return loom_elements(an, &asked);
+}
+
+static bool find_traffic(loom_analysis *an, const holder *h, traffic *t) {
+  bool output = loom_access_of(an, an->access)->output;
+  *t = (traffic){an->zero, an->zero, an->zero, an->zero, an->zero, an->zero, an->zero, an->zero};
+  if (!h->has_parent) return true;
+  t->all = ask(an, h, LOOM_OF_ALL, true, false);
+  t->of_parent = ask(an, h, LOOM_OF_BUSIEST_PARENT, true, false);
+  t->each = ask(an, h, LOOM_OF_ALL, false, false);
+  t->of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, false);
+  if (output && h->skips_first) {
+    t->first = ask(an, h, LOOM_OF_ALL, true, true);
+    t->first_of_parent = ask(an, h, LOOM_OF_BUSIEST_PARENT, true, true);
+    t->first_each = ask(an, h, LOOM_OF_ALL, false, true);
+    t->first_of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, true);
+  }
+  return loom_error_status(an->ctx) == LOOM_OK && !loom_base_failed(an->ctx);
+}
+
+/* Where only one of the units that add up gets an old partial sum, as many arrive as are read. */
+static loom_expr arriving(const loom_analysis *an, loom_expr each, loom_expr shared) {
+  bool one = an->options->partial_sums_to_one_unit && loom_access_of(an, an->access)->output;
+  return one ? shared : each;
+}
+
+static void note_traffic(loom_analysis *an, const traffic *t, loom_buffet *b) {
+  const loom_access *access = loom_access_of(an, an->access);
+  bool copy = an->einsum->is_copy;
+  if (!copy) {
+    FIELD(b, total_reads_to_parent) = t->all;
+    FIELD(b, max_per_parent_reads_to_parent) = t->of_parent;
+    FIELD(b, total_deliveries) = arriving(an, t->each, t->all);
+    FIELD(b, total_skipped_first_reads_to_parent) = t->first;
+    FIELD(b, min_per_parent_skipped_first_reads_to_parent) = t->first_of_parent;
+  }
+  if (copy || access->output) {
+    FIELD(b, total_writes_to_parent) = t->all;
+    FIELD(b, max_per_parent_writes_to_parent) = t->of_parent;
+    FIELD(b, total_departures) = t->each;
+  }
+}
+
+/* In a copy the innermost holder of the source reads, that of the destination writes. */
+static void note_copy_leaf(loom_analysis *an, const traffic *t, loom_buffet *b) {
+  if (loom_access_of(an, an->access)->output) {
+    note_traffic(an, t, b);
+    return;
+  }
+  FIELD(b, total_reads_to_parent) = FIELD(b, total_deliveries) = t->all;
+  FIELD(b, max_per_parent_reads_to_parent) = t->of_parent;
+}
+
+/* ---- actions ------------------------------------------------------------------------------ */
+
+static bool charge(const loom_analysis *an, loom_expr *into, loom_expr count, loom_expr scale) {
+  if (count == an->zero || scale == an->zero) return true;
+  return loom_multiply(an, &count, scale) && loom_accumulate(an, into, count);
+}
+
+static bool charge_down(const loom_analysis *an, loom_buffet *b, const traffic *own, bool skipping,
+                        loom_expr read, loom_expr write) {
+  const loom_buffet *child = b - 1;
+  bool copy = an->einsum->is_copy;
+  bool good =
+      charge(an, &FIELD(b, total_read_actions), FIELD(child, total_reads_to_parent), read) &&
+      charge(an, &FIELD(b, max_per_unit_read_actions), FIELD(child, max_per_parent_reads_to_parent),
+             read);
+  if (good && !copy)
+    good =
+        charge(an, &FIELD(b, total_write_actions), FIELD(b, total_deliveries), write) &&
+        charge(an, &FIELD(b, max_per_unit_write_actions), own->of_unit, write) &&
+        charge(an, &FIELD(b, total_skipped_first_write_actions),
+               arriving(an, own->first_each, own->first), write) &&
+        charge(an, &FIELD(b, min_per_unit_skipped_first_write_actions), own->first_of_unit, write);
+  if (!good || !skipping) return good;
+  return charge(an, &FIELD(b, total_skipped_first_read_actions),
+                FIELD(child, total_skipped_first_reads_to_parent), read) &&
+         charge(an, &FIELD(b, min_per_unit_skipped_first_read_actions),
+                FIELD(child, min_per_parent_skipped_first_reads_to_parent), read);
+}
+
+static bool charge_up(const loom_analysis *an, loom_buffet *b, const traffic *own, bool toll,
+                      loom_expr read, loom_expr write) {
+  const loom_buffet *child = b - 1;
+  bool sends = an->einsum->is_copy || loom_access_of(an, an->access)->output;
+  bool good =
+      charge(an, &FIELD(b, total_write_actions), FIELD(child, total_writes_to_parent), write) &&
+      charge(an, &FIELD(b, max_per_unit_write_actions),
+             FIELD(child, max_per_parent_writes_to_parent), write);
+  if (!good || !sends || (an->options->uncounted_drains && !toll)) return good;
+  return charge(an, &FIELD(b, total_read_actions), FIELD(b, total_departures), read) &&
+         charge(an, &FIELD(b, max_per_unit_read_actions), own->of_unit, read);
+}
+
+static bool charge_actions(loom_analysis *an, const holder *h, loom_buffet *b, const traffic *own) {
+  const loom_access *access = loom_access_of(an, an->access);
+  const loom_component *c = &an->a->components.at[h->node->component];
+  const char *tensor = an->w->tensors.at[access->tensor].name;
+  bool toll = h->node->node.kind == LOOM_NODE_TOLL, copy = an->einsum->is_copy;
+  loom_expr bits = loom_bits_of(an, h->node);
+  loom_expr read =
+      loom_component_actions_per_value(an->ctx, c, "read", an->einsum->name, tensor, bits);
+  loom_expr write =
+      toll ? an->zero
+           : loom_component_actions_per_value(an->ctx, c, "write", an->einsum->name, tensor, bits);
+  unsigned direction =
+      toll ? loom_component_direction(c, an->einsum->name, tensor) : LOOM_UP_AND_DOWN;
+  bool skipping = toll ? !copy : skips(an, h->node);
+  if (read == LOOM_NONE || write == LOOM_NONE) return false;
+  return (!(direction & LOOM_DOWN) || charge_down(an, b, own, skipping, read, write)) &&
+         (!(direction & LOOM_UP) || charge_up(an, b, own, toll, read, write));
+}
+
+/* ---- buffets ------------------------------------------------------------------------------ */
+
+static bool measure(loom_analysis *an, const holder *h, loom_buffet *b) {
+  loom_expr *tile = &FIELD(b, max_occupancy);
+  if (h->node->node.kind == LOOM_NODE_TOLL) return true;
+  if (h->node->node.kind == LOOM_NODE_COMPUTE) {
+    *tile = an->one;
+    return true;
+  }
+  loom_asked asked = {.above_holder = h->above, .tile = true};
+  *tile = loom_elements(an, &asked);
+  return *tile != LOOM_NONE && loom_multiply(an, tile, loom_bits_of(an, h->node));
+}
+
+/* A toll keeps nothing: what its units pass on is what its child asks and returns. */
+static void note_toll(const traffic *t, loom_buffet *b) {
+  (void)t;
+  if (FIELD(b, total_deliveries) != LOOM_NONE)
+    FIELD(b, total_deliveries) = FIELD(b - 1, total_reads_to_parent);
+  FIELD(b, total_departures) = FIELD(b - 1, total_writes_to_parent);
+}
+
+static bool add_buffet(loom_analysis *an, const holder *h, loom_stats *stats) {
+  bool leaf = h->node->node.kind == LOOM_NODE_COMPUTE;
+  bool toll = h->node->node.kind == LOOM_NODE_TOLL;
+  traffic t;
+  loom_buffet *b = loom_buffet_add(an, stats, h->node->node.component);
+  b->tensor = loom_name_of_tensor(an, loom_access_of(an, an->access)->tensor);
+  b->n_loops_above = (int)h->above;
+  b->persistent = h->node->node.persistent;
+  FIELD(b, total_deliveries) = FIELD(b, total_departures) = FIELD(b, total_drains) = an->zero;
+  if (!find_traffic(an, h, &t)) return false;
+  if (leaf && an->einsum->is_copy) {
+    note_copy_leaf(an, &t, b);
+  } else {
+    note_traffic(an, &t, b);
+  }
+  if (toll && h->has_parent) {
+    note_toll(&t, b);
+    t.of_unit = FIELD(b - 1, max_per_parent_writes_to_parent);
+  }
+  if (!leaf && !toll) FIELD(b, total_drains) = FIELD(b, total_departures);
+  return measure(an, h, b) && (leaf || charge_actions(an, h, b, &t));
+}
+
+loom_status loom_exact_traffic(loom_analysis *an, loom_stats *stats) {
+  size_t n;
+  holder *holders = list_holders(an, &n);
+  if (!holders || loom_elements_begin(an) != LOOM_OK) return loom_failed(an);
+  stats->n_buffets = 0;
+  for (size_t i = 0; i < n; i++)
+    if (holders[i].node->node.kind == LOOM_NODE_CUSTOM)
+      return loom_fail(an, LOOM_ERR_UNKNOWN_NODE_KIND, holders[i].node->source,
+                       "nodes of the kind '%s' are analysed by the model 'reference' only",
+                       holders[i].node->node.custom);
+  for (size_t i = 0; i < n; i++)
+    if (!add_buffet(an, &holders[i], stats)) return loom_failed(an);
+  return LOOM_OK;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Pieces of a variable: what a row of loops over it cuts, the last tile clipped
+** (doc/formulas.md#exact-pieces).
+** Invariant: a view is made once for a path and a choice of ways; pieces of one view have different
+** extents. */
+#include "exact/exact.h"
+
+loom_status loom_views_begin(loom_analysis *an) {
+  size_t n = an->w->variables.n;
+  loom_exact *ex = an->exact = loom_arena_new(&an->scratch, sizeof *ex);
+  if (!ex) return loom_failed(an);
+  ex->whole = loom_arena_array(&an->scratch, n, sizeof *ex->whole);
+  ex->loops_of = loom_arena_array(&an->scratch, n, sizeof *ex->loops_of);
+  ex->ways = loom_arena_array(&an->scratch, an->n_loops, sizeof *ex->ways);
+  if (!ex->whole || !ex->loops_of || !ex->ways) return loom_failed(an);
+  for (size_t v = 0; v < n; v++) {
+    loom_view *whole = &ex->whole[v];
+    *whole = (loom_view){.loop = -1, .n_pieces = 1, .number = an->one};
+    whole->pieces = loom_arena_new(&an->scratch, sizeof *whole->pieces);
+    ex->loops_of[v] = loom_arena_array(&an->scratch, an->n_loops + 1, sizeof **ex->loops_of);
+    if (!whole->pieces || !ex->loops_of[v]) return loom_failed(an);
+    whole->values = an->w->variables.at[v].size;
+    whole->pieces[0] = (loom_pieces){whole->values, an->one};
+    size_t k = 0;
+    for (size_t i = 0; i < an->n_loops; i++)
+      if (an->loops[i].variable == (int)v) ex->loops_of[v][k++] = (int)i;
+    ex->loops_of[v][k] = -1;
+  }
+  return LOOM_OK;
+}
+
+loom_view *loom_view_of(loom_analysis *an, int variable) {
+  loom_exact *ex = an->exact;
+  loom_view *view = &ex->whole[variable];
+  for (const int *loop = ex->loops_of[variable]; *loop >= 0; loop++) {
+    loom_way way = (loom_way)ex->ways[*loop];
+    if (way == LOOM_WAY_PASS) continue;
+    loom_view *inner = view->inner;
+    while (inner && (inner->loop != *loop || inner->way != way)) inner = inner->next;
+    if (!inner) {
+      inner = loom_arena_new(&an->scratch, sizeof *inner);
+      if (!inner) return NULL;
+      *inner = (loom_view){.outer = view, .next = view->inner, .loop = *loop, .way = way};
+      view->inner = inner;
+    }
+    view = inner;
+  }
+  return view;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------- */
+
+static loom_expr smaller(loom_analysis *an, loom_expr a, loom_expr b) {
+  loom_expr pair[2] = {a, b};
+  return a == b ? a : loom_min(an->ctx, 2, pair);
+}
+
+static loom_expr larger(loom_analysis *an, loom_expr a, loom_expr b) {
+  loom_expr pair[2] = {a, b};
+  return a == b ? a : loom_max(an->ctx, 2, pair);
+}
+
+/* 1 of an extent above 0, else 0. */
+static loom_expr present(loom_analysis *an, loom_expr extent) {
+  return smaller(an, an->one, extent);
+}
+
+static loom_expr positive_part(loom_analysis *an, loom_expr e) {
+  return larger(an, an->zero, e);
+}
+
+static bool add_pieces(loom_analysis *an, loom_view *view, loom_expr extent, loom_expr count) {
+  if (extent == LOOM_NONE || count == LOOM_NONE) return false;
+  if (extent == an->zero || count == an->zero) return true;
+  for (size_t i = 0; i < view->n_pieces; i++)
+    if (view->pieces[i].extent == extent) return loom_accumulate(an, &view->pieces[i].count, count);
+  view->pieces[view->n_pieces++] = (loom_pieces){extent, count};
+  return true;
+}
+
+static loom_expr times(loom_analysis *an, loom_expr a, loom_expr b) {
+  if (a == an->one) return b;
+  if (b == an->one) return a;
+  return loom_mul(an->ctx, a, b);
+}
+
+/* Tiles that begin every `step` and overlap: all but the last are whole. */
+static bool cut_overlapping(loom_analysis *an, loom_view *view, const loom_loop *loop,
+                            loom_pieces p) {
+  loom_ctx *ctx = an->ctx;
+  loom_expr shared = loom_sub(ctx, loop->tile, loop->step);
+  loom_expr before = loom_sub(
+      ctx, loom_ceil(ctx, loom_div(ctx, loom_sub(ctx, p.extent, shared), loop->step)), an->one);
+  before = positive_part(an, before);
+  loom_expr last = loom_sub(ctx, p.extent, times(an, before, loop->step));
+  return add_pieces(an, view, loop->tile, times(an, p.count, before)) &&
+         add_pieces(an, view, last, p.count);
+}
+
+static bool cut(loom_analysis *an, loom_view *view, const loom_loop *loop, loom_pieces p) {
+  loom_ctx *ctx = an->ctx;
+  if (loop->step != LOOM_NONE) return cut_overlapping(an, view, loop, p);
+  if (loop->first != LOOM_NONE) {
+    loom_expr first = smaller(an, p.extent, loop->first);
+    if (!add_pieces(an, view, first, p.count)) return false;
+    p.extent = loom_sub(ctx, p.extent, first);
+  }
+  return add_pieces(an, view, loop->tile,
+                    times(an, p.count, loom_floor_div(ctx, p.extent, loop->tile))) &&
+         add_pieces(an, view, loom_mod(ctx, p.extent, loop->tile), p.count);
+}
+
+/* The extent of the one tile that a way other than CUT leaves of a piece. */
+static loom_expr one_tile(loom_analysis *an, const loom_view *view, loom_expr extent) {
+  const loom_loop *loop = &an->loops[view->loop];
+  if (loop->first == LOOM_NONE) return smaller(an, extent, loop->tile);
+  loom_expr first = smaller(an, extent, loop->first);
+  if (view->way == LOOM_WAY_FIRST) return first;
+  loom_expr rest = positive_part(an, loom_sub(an->ctx, extent, loop->first));
+  return larger(an, first, smaller(an, rest, loop->tile));
+}
+
+static bool make_pieces(loom_analysis *an, loom_view *view) {
+  if (view->pieces) return true;
+  if (!make_pieces(an, view->outer)) return false;
+  const loom_view *outer = view->outer;
+  const loom_loop *loop = &an->loops[view->loop];
+  view->pieces = loom_arena_array(&an->scratch, 3 * outer->n_pieces, sizeof *view->pieces);
+  if (!view->pieces) return false;
+  for (size_t i = 0; i < outer->n_pieces; i++) {
+    loom_pieces p = outer->pieces[i];
+    bool good = view->way == LOOM_WAY_CUT
+                    ? cut(an, view, loop, p)
+                    : add_pieces(an, view, one_tile(an, view, p.extent), p.count);
+    if (!good) return false;
+  }
+  return true;
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+/* The view cuts without leaving out or repeating anything. */
+static bool is_partition(const loom_analysis *an, const loom_view *view) {
+  return view->way == LOOM_WAY_CUT && an->loops[view->loop].step == LOOM_NONE;
+}
+
+/* Tiles that a loop makes of one piece. */
+static loom_expr tiles_in(loom_analysis *an, const loom_loop *loop, loom_expr extent) {
+  loom_ctx *ctx = an->ctx;
+  if (loop->step != LOOM_NONE) {
+    loom_expr shared = loom_sub(ctx, loop->tile, loop->step);
+    loom_expr n = loom_ceil(ctx, loom_div(ctx, loom_sub(ctx, extent, shared), loop->step));
+    return larger(an, present(an, extent), n);
+  }
+  if (loop->first == LOOM_NONE) return loom_ceil(ctx, loom_div(ctx, extent, loop->tile));
+  loom_expr rest = loom_sub(ctx, extent, smaller(an, extent, loop->first));
+  return loom_add(ctx, present(an, extent), loom_ceil(ctx, loom_div(ctx, rest, loop->tile)));
+}
+
+loom_expr loom_view_number(loom_analysis *an, loom_view *view) {
+  if (view->number != LOOM_NONE) return view->number;
+  if (view->way != LOOM_WAY_CUT) return view->number = loom_view_number(an, view->outer);
+  const loom_loop *loop = &an->loops[view->loop];
+  if (loop->tile == an->one && loop->first == LOOM_NONE && loop->step == LOOM_NONE)
+    return view->number = loom_view_values(an, view->outer);
+  if (!make_pieces(an, view->outer)) return LOOM_NONE;
+  loom_expr sum = an->zero;
+  for (size_t i = 0; i < view->outer->n_pieces; i++) {
+    loom_pieces p = view->outer->pieces[i];
+    loom_expr tiles = tiles_in(an, loop, p.extent);
+    if (tiles == LOOM_NONE || !loom_accumulate(an, &sum, times(an, p.count, tiles)))
+      return LOOM_NONE;
+  }
+  return view->number = sum;
+}
+
+loom_expr loom_view_values(loom_analysis *an, loom_view *view) {
+  if (view->values != LOOM_NONE) return view->values;
+  if (is_partition(an, view)) return view->values = loom_view_values(an, view->outer);
+  return view->values = loom_view_excess(an, view, 0);
+}
+
+loom_expr loom_view_excess(loom_analysis *an, loom_view *view, int64_t length) {
+  if (!make_pieces(an, view)) return LOOM_NONE;
+  loom_expr sum = an->zero;
+  for (size_t i = 0; i < view->n_pieces; i++) {
+    loom_expr e = view->pieces[i].extent;
+    if (length > 0) e = positive_part(an, loom_sub(an->ctx, e, loom_int(an->ctx, length)));
+    if (e == LOOM_NONE || !loom_accumulate(an, &sum, times(an, view->pieces[i].count, e)))
+      return LOOM_NONE;
+  }
+  return sum;
+}
+
+bool loom_view_even(loom_analysis *an, loom_view *view, loom_expr *extent) {
+  if (!make_pieces(an, view) || view->n_pieces > 1) return false;
+  *extent = view->n_pieces == 0 ? an->zero : view->pieces[0].extent;
+  return true;
+}
