@@ -38,8 +38,10 @@ static void calibrate(void) {
   printf("calibration: %.2f us for 100000 steps\n", median(times));
 }
 
-static int measure(const char *name, const char *workload, const char *arch, const char *mapping) {
-  text_case c = case_analyze(workload, arch, mapping);
+static int measure_model(loom_model model, const char *name, const char *workload, const char *arch,
+                         const char *mapping) {
+  const loom_options options = {.model = model};
+  text_case c = case_analyze_as(workload, arch, mapping, &options);
   if (!c.r) {
     printf("%s: %s\n", name, loom_error_message(c.ctx));
     return 1;
@@ -50,15 +52,21 @@ static int measure(const char *name, const char *workload, const char *arch, con
     loom_gc_begin(c.ctx);
     loom_gc_end(c.ctx);
     double start = now();
-    c.r = loom_analyze(c.w, c.a, c.m, NULL);
+    c.r = loom_analyze(c.w, c.a, c.m, &options);
     double middle = now();
-    loom_result_free(loom_analyze(c.w, c.a, c.m, NULL));
+    loom_result_free(loom_analyze(c.w, c.a, c.m, &options));
     again[i] = now() - middle;
     fresh[i] = middle - start;
   }
-  printf("%s: %.1f us, again %.1f us\n", name, median(fresh), median(again));
+  printf("%s, %s: %.1f us, again %.1f us\n", name, model == LOOM_EXACT ? "exact" : "reference",
+         median(fresh), median(again));
   case_end(&c);
   return 0;
+}
+
+static int measure(const char *name, const char *workload, const char *arch, const char *mapping) {
+  return measure_model(LOOM_REFERENCE, name, workload, arch, mapping) +
+         measure_model(LOOM_EXACT, name, workload, arch, mapping);
 }
 
 int main(void) {

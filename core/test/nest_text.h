@@ -234,10 +234,15 @@ static inline text_case case_begin(const char *workload, const char *arch, const
                      NULL};
 }
 
-static inline text_case case_analyze(const char *workload, const char *arch, const char *mapping) {
+static inline text_case case_analyze_as(const char *workload, const char *arch, const char *mapping,
+                                        const loom_options *options) {
   text_case c = case_begin(workload, arch, mapping);
-  c.r = loom_analyze(c.w, c.a, c.m, NULL);
+  c.r = loom_analyze(c.w, c.a, c.m, options);
   return c;
+}
+
+static inline text_case case_analyze(const char *workload, const char *arch, const char *mapping) {
+  return case_analyze_as(workload, arch, mapping, NULL);
 }
 
 static inline void case_end(text_case *c) {

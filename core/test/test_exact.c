@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/* Closed forms of the model `exact` at every point of small ranges, against cutting intervals one by
+** one.  Check ids (doc/formulas.md): X1 pieces of one variable. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "nest_text.h"
+
+static const loom_options exact = {.model = LOOM_EXACT};
+
+/* ---- X1: pieces --------------------------------------------------------------------------- */
+
+#define MAX_LOOPS 3
+#define MAX_UNITS 32
+
+typedef struct cut {
+  int tile, first; /* first 0: none */
+  bool spatial;
+} cut;
+
+/* What is inside the loops, by unit: visits, values in them, the longest. */
+typedef struct walked {
+  int visits[MAX_UNITS * MAX_UNITS], values[MAX_UNITS * MAX_UNITS];
+  int longest, steps[MAX_UNITS * MAX_UNITS];
+} walked;
+
+static void walk(const cut *cuts, int n, int extent, int unit, int step, walked *w) {
+  if (n == 0) {
+    w->visits[unit]++;
+    w->values[unit] += extent;
+    w->steps[step] = 1;
+    if (extent > w->longest) w->longest = extent;
+    return;
+  }
+  int length = cuts->first ? cuts->first : cuts->tile, at = 0;
+  for (int i = 0; at < extent; i++) {
+    int here = at + length < extent ? length : extent - at;
+    walk(cuts + 1, n - 1, here, cuts->spatial ? unit * MAX_UNITS + i : unit,
+         cuts->spatial ? step : step * MAX_UNITS + i, w);
+    at += length;
+    length = cuts->tile;
+  }
+}
+
+static int largest(const int *values) {
+  int most = 0;
+  for (int i = 0; i < MAX_UNITS * MAX_UNITS; i++) most = values[i] > most ? values[i] : most;
+  return most;
+}
+
+static int total(const int *values) {
+  int sum = 0;
+  for (int i = 0; i < MAX_UNITS * MAX_UNITS; i++) sum += values[i];
+  return sum;
+}
+
+static void check_value(text_case *c, const char *what, loom_expr e, size_t n,
+                        const loom_expr *symbols, const loom_expr *values, int expected) {
+  loom_expr got = loom_substitute(c->ctx, e, n, symbols, values);
+  if (got == loom_int(c->ctx, expected)) return;
+  fail_msg("%s at %s: expected %d, got %s: %s", what, loom_print(c->ctx, values[0], LOOM_INFIX),
+           expected, loom_print(c->ctx, got, LOOM_INFIX), loom_print(c->ctx, e, LOOM_INFIX));
+}
+
+/* Loops over v above Buf, as text with symbols t0, t1, t2 (first tiles f0, f1, f2). */
+static void check_pieces(const char *loops, int n, const cut *shape) {
+  char mapping[256];
+  snprintf(mapping, sizeof mapping, "Main[A,B,Z] %s Buf[A,B,Z] v:1 w:1 +MM@MAC", loops);
+  text_case c = case_analyze_as("v=S w=1 MM:A[v,w],B[w]>Z[v,w]", "Main #PE(X=64,Y=64) Buf +MAC",
+                                mapping, &exact);
+  if (!c.r) fail_msg("%s: %s", mapping, loom_error_message(c.ctx));
+  const loom_buffet *a = case_buffet(&c, 0, "Buf", "A"), *b = case_buffet(&c, 0, "Buf", "B");
+  loom_expr symbols[2 * MAX_LOOPS + 1] = {loom_symbol(c.ctx, "S", NULL)}, values[2 * MAX_LOOPS + 1];
+  for (int i = 0; i < n; i++) {
+    char name[4] = {'t', (char)('0' + i), '\0'};
+    symbols[1 + i] = loom_symbol(c.ctx, name, NULL);
+    name[0] = 'f';
+    symbols[1 + n + i] = loom_symbol(c.ctx, name, NULL);
+  }
+  size_t m = 1 + 2 * (size_t)n;
+  int most = n == 3 ? 7 : 9, point[1 + 2 * MAX_LOOPS] = {0};
+  for (size_t i = 0; i < m; i++) point[i] = 1;
+  for (;;) {
+    cut cuts[MAX_LOOPS];
+    for (size_t i = 0; i < m; i++) values[i] = loom_int(c.ctx, point[i]);
+    for (int i = 0; i < n; i++)
+      cuts[i] = (cut){point[1 + i], shape[i].first ? point[1 + n + i] : 0, shape[i].spatial};
+    walked w = {0};
+    walk(cuts, n, point[0], 0, 0, &w);
+#define CHECK(what, e, expected) check_value(&c, what, e, m, symbols, values, expected)
+    CHECK("visits", b->field[LOOM_BUFFET_total_deliveries], total(w.visits));
+    CHECK("values", a->field[LOOM_BUFFET_total_deliveries], total(w.values));
+    CHECK("longest", a->field[LOOM_BUFFET_max_occupancy], 8 * w.longest);
+    CHECK("steps", b->field[LOOM_BUFFET_total_reads_to_parent], total(w.steps));
+    CHECK("visits of one", b->field[LOOM_BUFFET_max_per_unit_write_actions], 8 * largest(w.visits));
+    CHECK("values of one", a->field[LOOM_BUFFET_max_per_unit_write_actions], 8 * largest(w.values));
+#undef CHECK
+    size_t i = 0;
+    for (; i < m; i++) {
+      bool used = i <= (size_t)n || shape[i - 1 - (size_t)n].first;
+      if (used && ++point[i] <= most) break;
+      point[i] = 1;
+    }
+    if (i == m) break;
+  }
+  case_end(&c);
+}
+
+static void pieces_agree_with_cutting(void **state) {
+  (void)state;
+  const cut temporal = {0, 0, false}, spatial = {0, 0, true}, first = {0, 1, false};
+  check_pieces("v:t0", 1, (cut[]){temporal});
+  check_pieces("v:t0@PE.X", 1, (cut[]){spatial});
+  check_pieces("v:t0^f0", 1, (cut[]){first});
+  check_pieces("v:t0 v:t1", 2, (cut[]){temporal, temporal});
+  check_pieces("v:t0 v:t1@PE.X", 2, (cut[]){temporal, spatial});
+  check_pieces("v:t0@PE.X v:t1", 2, (cut[]){spatial, temporal});
+  check_pieces("v:t0@PE.X v:t1@PE.Y", 2, (cut[]){spatial, spatial});
+  check_pieces("v:t0^f0 v:t1", 2, (cut[]){first, temporal});
+  check_pieces("v:t0 v:t1^f1", 2, (cut[]){temporal, first});
+  check_pieces("v:t0^f0 v:t1@PE.X", 2, (cut[]){first, spatial});
+  check_pieces("v:t0 v:t1@PE.X v:t2", 3, (cut[]){temporal, spatial, temporal});
+  check_pieces("v:t0@PE.X v:t1 v:t2@PE.Y", 3, (cut[]){spatial, temporal, spatial});
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_agree_with_cutting)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
