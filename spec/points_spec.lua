@@ -188,20 +188,29 @@ describe("formulas at a point", function()
   end)
 end)
 
+-- The notes that tell of no storage that could be lifted.
+local function counting_notes(r)
+  local list = {}
+  for _, note in ipairs(r:notes()) do
+    if not note:find "stands below" then list[#list + 1] = note end
+  end
+  return list
+end
+
 describe("the notes of a result", function()
   it("tell of tiles that do not divide, at a point and in a mapping of numbers", function()
     local r = result(nested)
-    assert.are.same({}, r:notes())
-    assert.are.same({}, r{ M0 = 16, M1 = 4, N0 = 8 }:notes())
+    assert.are.same({}, counting_notes(r))
+    assert.are.same({}, counting_notes(r{ M0 = 16, M1 = 4, N0 = 8 }))
     local uneven = r{ M0 = 16, M1 = 3, N0 = 5 }
     front.mentions(uneven:notes()[1], { "for m tile 3", "16", "average" })
     front.mentions(uneven:notes()[2], { "par n tile 5 on PE.x", "32" })
-    assert.are.equal(2, #uneven:notes())
+    assert.are.equal(2, #counting_notes(uneven))
     local numbers = result "DRAM: A B Z\nfor m tile 7\nG: A B Z\nfor m, n, k\nMAC"
     front.mentions(numbers:notes()[1], { "for m tile 7", "64" })
     front.mentions(tostring(numbers), { "\nnote: for m tile 7" })
     front.mentions(tostring(uneven), { "\nnote: for m tile 3", "\nnote: par n tile 5" })
-    assert.is_nil(tostring(r):find "note:")
+    assert.is_nil(tostring(r):find "note: for")
   end)
 
   it("tell of constants in an index", function()

@@ -79,8 +79,9 @@ end
 local function analyze(subject, args)
   local loom = require "einloom"
   local options = options_of(subject, args)
-  local r, message, kind =
-    loom.analyze(subject.workload, subject.arch, subject.mapping, options)
+  local mapping = subject.mapping
+  if args.lift then mapping = loom.lift(mapping, subject.workload) end
+  local r, message, kind = loom.analyze(subject.workload, subject.arch, mapping, options)
   if not r then fail(kind, message) end
   return r
 end
@@ -272,7 +273,12 @@ end
 local function eval_one(entry, args, filled, titled)
   local subject = entry.open()
   subject.name = entry.name
-  local r = subject.result or analyze(subject, args)
+  local r = subject.result
+  if r and args.lift then
+    fail("usage", "--lift is for scripts that return workload, arch and mapping, and for cases",
+      subject.id)
+  end
+  r = r or analyze(subject, args)
   if not args.json then return print_text(subject, r, args, titled) end
   local message, kind
   filled[#filled + 1], message, kind = json_of(subject, r, args)
@@ -360,6 +366,7 @@ local function add_commands(parser)
   e:option("--case", "The one case of the file with this id.")
   e:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
     :count "*"
+  e:flag("--lift", "Put storage above the loops directly above it that do not index its tensor.")
   add_conventions(e)
   e:flag("--json", "Print the case with its results filled in, as JSON.")
   local v = parser:command("verify", "Compute the cases of files and compare strictly.")

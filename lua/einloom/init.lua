@@ -27,6 +27,7 @@ local parts = {
   compute_node = { "einloom.mapping", "compute_node" },
   container = { "einloom.arch", "container" },
   models = { "einloom.models" },
+  lift = { "einloom.lift", "mapping" },
   einsum_string = { "einloom.subscripts", "parse" },
   explain = { "einloom.show.explain", "explain" },
   read_case = { "einloom.case", "load" },

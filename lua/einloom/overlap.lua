@@ -28,7 +28,8 @@ end
 -- The rank of a tensor whose index is the variable alone.
 local function plain_rank(access, variable)
   for i, form in ipairs(access.affine) do
-    if form and #form.terms == 1 and form.terms[1][1] == variable and form.terms[1][2] == 1 then
+    local only = not form.steps and #form.terms == 1 and form.terms[1]
+    if only and only[1] == variable and only[2] == 1 then
       return i, form
     end
   end
@@ -37,10 +38,10 @@ end
 -- What a tile of extent `tile` of a consumer's variable needs of a rank: {extent =, step =}.
 local function needed(node, w, about, access, rank, variable, tile, from)
   local form = access.affine[rank]
-  local factor = form and terms_of(form)[variable]
+  local factor = not form.steps and terms_of(form)[variable]
   local what = ("%s of %s in einsum %s"):format(access.projection[rank][1], access.tensor,
     about.consumer)
-  if not form or not factor or factor < 1 then
+  if not factor or factor < 1 then
     fail(node, ("%s %s: the index of %s does not walk up with %s"):format(about.producer,
       about.overlap, what, variable))
   end

@@ -534,6 +534,36 @@ end
 ---@return einloom.Conventions
 function result.conventions_of(einsum) return einsum_data[einsum].owner.conventions end
 
+--- An einsum of a result with storage lifted above loops that do not index it (lift.lua), at the
+--- same point, and what moved; nil where nothing does.
+---@param einsum einloom.EinsumResult
+---@return einloom.EinsumResult? lifted
+---@return einloom.Lifted[]? moves
+function result.lifted(einsum)
+  local data = einsum_data[einsum]
+  local base = result_data[data.owner.base]
+  if base.lifted == nil then
+    base.lifted = false
+    local mapping, moves = require "einloom.lift".mapping(base.mapping, base.workload)
+    local raw = #moves > 0 and
+      require "einloom.model".analyze(base.workload, base.arch, mapping, base.options)
+    if raw then
+      local r = result.new(raw, base.workload, base.arch, mapping, base.options)
+      base.lifted = { result = r, moves = moves }
+    end
+  end
+  if not base.lifted then return nil end
+  local r = base.lifted.result
+  if data.owner.point then
+    local there = { point = data.owner.point, base = r }
+    for _, key in ipairs { "raw", "workload", "arch", "mapping", "options", "conventions" } do
+      there[key] = result_data[r][key]
+    end
+    r = make(there)
+  end
+  return r.einsums[data.name], base.lifted.moves
+end
+
 --- The paths of the einsums of a result that the one given belongs to, by name.
 ---@param einsum einloom.EinsumResult
 ---@return table<string, table[]>

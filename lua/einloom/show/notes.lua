@@ -2,6 +2,7 @@
 -- Remarks on a result: where its numbers mean something else than one may expect.
 
 local handover = require "einloom.show.handover"
+local layout = require "einloom.show.layout"
 local loops = require "einloom.show.loops"
 
 local notes = {}
@@ -22,6 +23,39 @@ local function constant_in_index(access, i)
     pair[2], pair[1], access.tensor, form.constant)
 end
 
+local function net_reads(b) return b.reads_to_parent - b.skipped_first_reads_to_parent end
+local function writes(b) return b.writes_to_parent end
+
+-- What a buffet would not move, as text; nil for nothing.
+local function saved(before, after, moved, direction)
+  local difference = moved(before) - moved(after)
+  if difference:eq(0) == true then return nil end
+  return ("%s of %s values %s"):format(layout.value(difference), layout.value(moved(before)),
+    direction)
+end
+
+-- A storage node that stands below loops that do not index its tensor fetches in vain.
+local function not_lifted(list, einsum)
+  local lifted, moves = require "einloom.result".lifted(einsum)
+  for _, move in ipairs(moves or {}) do
+    local here
+    for _, b in ipairs(einsum.buffets) do
+      if b.level == move.component and b.tensor == move.tensor then here = b end
+    end
+    if here then
+      local there = lifted.levels[move.component][move.tensor]
+      local parts = { saved(here, there, net_reads, "in") }
+      parts[#parts + 1] = saved(here, there, writes, "out")
+      if #parts > 0 then
+        list[#list + 1] = ("%s of %s stands below %s of %s, which %s does not depend on: lifted "
+          .. "above, %s would not move (einloom eval --lift, loom.lift)"):format(move.tensor,
+          move.component, #move.over > 1 and "loops" or "the loop", table.concat(move.over, ", "),
+          move.tensor, table.concat(parts, " and "))
+      end
+    end
+  end
+end
+
 --- The remarks on one einsum of a result, as it stands at its point.
 ---@param einsum einloom.EinsumResult
 ---@return string[]
@@ -34,6 +68,7 @@ function notes.einsum(einsum)
     for i = 1, #access.projection do list[#list + 1] = constant_in_index(access, i) end
   end
   for _, remark in ipairs(handover.remarks(einsum)) do list[#list + 1] = remark end
+  not_lifted(list, einsum)
   return list
 end
 
