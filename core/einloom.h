@@ -761,6 +761,11 @@ typedef struct loom_options {
 ** mapping is invalid, or when an error is recorded already.  The result outlives w, a and m. */
 LOOM_API LOOM_GIVE loom_result *loom_analyze(const loom_workload *w, const loom_arch *a,
                                              const loom_mapping *m, const loom_options *options);
+/* The figures of the model `exact`, counted by walking every point of the loops: numbers only, of
+** nests of limited size.  Holders of a kind of their own are refused; options->model is not looked
+** at. */
+LOOM_API LOOM_GIVE loom_result *loom_simulate(const loom_workload *w, const loom_arch *a,
+                                              const loom_mapping *m, const loom_options *options);
 LOOM_API void loom_result_free(loom_result *r);
 LOOM_API size_t loom_result_einsums(const loom_result *r);
 LOOM_API const char *loom_result_einsum(const loom_result *r, size_t einsum);

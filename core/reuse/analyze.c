@@ -293,9 +293,8 @@ static loom_status analyze_all(loom_analysis *an) {
   return status;
 }
 
-loom_result *loom_analyze(const loom_workload *w, const loom_arch *a, const loom_mapping *m,
-                          const loom_options *options) {
-  static const loom_options strict = {0};
+loom_result *loom_analyze_by(const loom_workload *w, const loom_arch *a, const loom_mapping *m,
+                             const loom_options *options, loom_counter count) {
   loom_ctx *ctx = w->ctx;
   if (loom_error_status(ctx) != LOOM_OK) return NULL;
   if (a->ctx != ctx || m->ctx != ctx) {
@@ -307,10 +306,17 @@ loom_result *loom_analyze(const loom_workload *w, const loom_arch *a, const loom
                       .w = w,
                       .a = a,
                       .m = m,
-                      .options = options ? options : &strict,
+                      .options = options,
                       .rules = &loom_reference_rules,
-                      .count = count_by_reference};
-  if (an.options->model == LOOM_EXACT) an.count = loom_exact_count;
+                      .count = count};
   bool good = begin(&an) && analyze_all(&an) == LOOM_OK;
   return finish(&an, good);
+}
+
+loom_result *loom_analyze(const loom_workload *w, const loom_arch *a, const loom_mapping *m,
+                          const loom_options *options) {
+  static const loom_options strict = {0};
+  if (!options) options = &strict;
+  bool exact = options->model == LOOM_EXACT;
+  return loom_analyze_by(w, a, m, options, exact ? loom_exact_count : count_by_reference);
 }

@@ -72,6 +72,8 @@ typedef struct loom_frame {
 
 typedef struct loom_result_part loom_result_part;
 
+typedef loom_status (*loom_counter)(loom_analysis *an, loom_result_part *part);
+
 struct loom_analysis {
   loom_owner owner;
   loom_ctx *ctx;
@@ -82,7 +84,7 @@ struct loom_analysis {
   const loom_rules *rules;
   /* The statistics of the einsum at hand, whose path is there: those of compute, then each tensor's
   ** with loom_part_add_tensor. */
-  loom_status (*count)(loom_analysis *an, loom_result_part *part);
+  loom_counter count;
   loom_result *result;
   loom_arena kept, scratch; /* until the end; until the next einsum */
   loom_expr zero, one;
@@ -138,6 +140,10 @@ struct loom_result {
 loom_result *loom_result_new(loom_ctx *ctx);
 /* Marks every expression of stats for a collection. */
 void loom_stats_mark(loom_ctx *ctx, const loom_stats *stats);
+
+/* As loom_analyze, each einsum counted by `count`. */
+loom_result *loom_analyze_by(const loom_workload *w, const loom_arch *a, const loom_mapping *m,
+                             const loom_options *options, loom_counter count);
 
 /* ---- steps, in order ---------------------------------------------------------------------- */
 

@@ -135,9 +135,10 @@ static void read_options(bind_callbacks *callbacks, loom_options *options) {
   options->n_analyzers = n;
 }
 
-/* core.analyze(workload, arch, mapping[, options]) -> result, or nil, message, kind; an error of an
-** analyzer is raised as it was.  [-0, +1|3, v] */
-static int l_analyze(lua_State *L) {
+typedef loom_result *(*analyze_function)(const loom_workload *, const loom_arch *,
+                                         const loom_mapping *, const loom_options *);
+
+static int analyze_by(lua_State *L, analyze_function analyze) {
   static const char *const types[] = {BIND_WORKLOAD, BIND_ARCH, BIND_MAPPING};
   bind_scope s;
   bind_object *objects[3];
@@ -152,12 +153,24 @@ static int l_analyze(lua_State *L) {
   bind_object *object = bind_new_object(&s, BIND_RESULT, release);
   bind_hold(&s, 3, objects, 1);
   loom_result *result =
-      loom_analyze(objects[0]->handle, objects[1]->handle, objects[2]->handle, &options);
+      analyze(objects[0]->handle, objects[1]->handle, objects[2]->handle, &options);
   bind_hold(&s, 3, objects, -1);
   return bind_finish(&callbacks, object, result);
 }
 
+/* core.analyze(workload, arch, mapping[, options]) -> result, or nil, message, kind; an error of an
+** analyzer is raised as it was.  [-0, +1|3, v] */
+static int l_analyze(lua_State *L) {
+  return analyze_by(L, loom_analyze);
+}
+
+/* core.simulate(workload, arch, mapping[, options]) -> as core.analyze.  [-0, +1|3, v] */
+static int l_simulate(lua_State *L) {
+  return analyze_by(L, loom_simulate);
+}
+
 void bind_open_analyze(lua_State *L) {
-  static const luaL_Reg functions[] = {{"analyze", l_analyze}, {NULL, NULL}};
+  static const luaL_Reg functions[] = {
+      {"analyze", l_analyze}, {"simulate", l_simulate}, {NULL, NULL}};
   bind_set_functions(L, functions, false);
 }

@@ -425,14 +425,7 @@ local function at_tensor(message, w, m)
   return result or message
 end
 
---- Analyses a mapping.  A mapping that does not fit gives nil, a message and the kind of the error.
----@param w einloom.Workload
----@param a einloom.Arch
----@param m einloom.Mapping
----@param options? { allow_unknown_tensors: boolean?, allow_growing_tiles: boolean?,
---- allow_unmapped_einsums: boolean?, analyzers: table<string, function>? }|einloom.Conventions
----@return userdata? result, string? message, string? kind
-function model.analyze(w, a, m, options)
+local function run(analyze, w, a, m, options)
   check_kinds(w, a, m)
   options = options or {}
   check_options(options)
@@ -443,10 +436,31 @@ function model.analyze(w, a, m, options)
     e.caller = nil
     return nil, errors.annotate(tostring(e), raw(m).source), e.kind
   end
-  local result, message, kind = core.analyze(core_w, core_a, core_m, core_options(options))
+  local result, message, kind = analyze(core_w, core_a, core_m, core_options(options))
   if result then return result end
   if kind == "unknown_tensor" then message = at_tensor(message, w, m) end
   return nil, errors.annotate(message, raw(m).source), kind
+end
+
+--- Analyses a mapping.  A mapping that does not fit gives nil, a message and the kind of the error.
+---@param w einloom.Workload
+---@param a einloom.Arch
+---@param m einloom.Mapping
+---@param options? { allow_unknown_tensors: boolean?, allow_growing_tiles: boolean?,
+--- allow_unmapped_einsums: boolean?, analyzers: table<string, function>? }|einloom.Conventions
+---@return userdata? result, string? message, string? kind
+function model.analyze(w, a, m, options)
+  return run(core.analyze, w, a, m, options)
+end
+
+--- Counts a mapping by walking its loops: what the model exact gives, numbers only.
+---@param w einloom.Workload
+---@param a einloom.Arch
+---@param m einloom.Mapping
+---@param options? table as of model.analyze
+---@return userdata? result, string? message, string? kind
+function model.simulate(w, a, m, options)
+  return run(core.simulate, w, a, m, options)
 end
 
 -- What a latency rule that is a function returns, checked; its errors with its place.

@@ -381,6 +381,16 @@ function core.tile_sequence(mode, outer, tile, first) end
 ---@return einloom.CoreResult? result, string? message, string? kind
 function core.analyze(w, a, m, options) end
 
+---The figures of the model exact, counted by walking the loops.  Otherwise as core.analyze.
+---@param w einloom.CoreWorkload
+---@param a einloom.CoreArch
+---@param m einloom.CoreMapping
+---@param options? table
+---@return einloom.CoreResult? result
+---@return string? message
+---@return string? kind
+function core.simulate(w, a, m, options) end
+
 ---@alias einloom.LatencyFormula fun(counts: table<string, einloom.Expr>, about: { component: string, einsum: string, throughput: table<string, einloom.Expr> }): einloom.Number
 
 ---@class einloom.CoreCosts: userdata
