@@ -10,7 +10,7 @@
 static loom_status not_a_number(const loom_analysis *an, int source, const char *what,
                                 const char *variable, loom_expr e) {
   char *text = loom_print(an->ctx, e, LOOM_INFIX);
-  loom_status status = loom_fail(an, LOOM_ERR_ARGUMENT, source,
+  loom_status status = loom_fail(an, LOOM_ERR_DOMAIN, source,
                                  "a walk of the loops needs numbers: the %s of '%s' is %s", what,
                                  variable, text ? text : "?");
   loom_free(text);

@@ -87,8 +87,8 @@ function loom.analyze(workload, arch, mapping, options)
   return require "einloom.result".new(raw, workload, arch, mapping, options)
 end
 
---- Counts a mapping by walking every point of its loops: the figures of the model `exact`, of nests of
---- limited size whose sizes and tiles are numbers. Otherwise as `loom.analyze`.
+--- Counts a mapping by walking every point of its loops: the figures of the model `exact`, of nests
+--- of limited size whose sizes and tiles are numbers. Otherwise as `loom.analyze`.
 ---@param workload einloom.Workload
 ---@param arch einloom.Arch
 ---@param mapping einloom.Mapping
