@@ -10,10 +10,11 @@
 
 /* What a view makes of a loop that cuts a piece. */
 typedef enum loom_way {
-  LOOM_WAY_PASS,   /* the loop is not looked into: its piece is seen whole */
-  LOOM_WAY_CUT,    /* each of its tiles is a piece */
-  LOOM_WAY_FIRST,  /* its first tile alone */
-  LOOM_WAY_LARGEST /* its largest tile alone */
+  LOOM_WAY_PASS,    /* the loop is not looked into: its piece is seen whole */
+  LOOM_WAY_CUT,     /* each of its tiles is a piece */
+  LOOM_WAY_FIRST,   /* its first tile alone */
+  LOOM_WAY_LARGEST, /* its largest tile alone */
+  LOOM_WAY_SOLE     /* its first tile where there is no other, else nothing */
 } loom_way;
 
 /* So many pieces of an extent (which may be 0: an empty piece is none). */
@@ -72,6 +73,7 @@ typedef struct loom_asked {
   bool shared; /* once for all units that a dimension serves at the same time */
   bool first;  /* only those that no earlier step has computed */
   bool tile;   /* of the largest visit alone */
+  bool retain; /* what a unit has from its last visit does not come again */
 } loom_asked;
 
 /* A figure that was asked for. */
@@ -123,6 +125,29 @@ loom_expr loom_group_elements(loom_analysis *an, const loom_group *group, loom_v
 loom_status loom_elements_begin(loom_analysis *an);
 /* A figure of the tensor at hand. */
 loom_expr loom_elements(loom_analysis *an, const loom_asked *asked);
+/* Values that a visit of a holder must have at one time at least, if each comes just before its first
+** use and goes after its last (doc/formulas.md#exact-fewest-live); LOOM_NONE where there is no form. */
+bool loom_fewest_live(loom_analysis *an, size_t above_holder, loom_expr *live);
+
+/* ---- ways.c ------------------------------------------------------------------------------- */
+
+/* Some loop over the variable has tiles that overlap, or a first tile of its own. */
+bool loom_loops_overlap(const loom_analysis *an, int variable);
+bool loom_loops_have_first(const loom_analysis *an, int variable);
+/* Takes the loops over a variable that the tensor does not use, or that a group does, as a figure
+** wants them; false where there is no closed form. */
+bool loom_take_irrelevant(const loom_analysis *an, const loom_asked *asked, int variable);
+bool loom_take_relevant(const loom_analysis *an, const loom_asked *asked, const loom_group *g,
+                        int variable);
+/* The same for what is there already when a temporal loop goes on: true where that is known. */
+bool loom_take_kept(const loom_analysis *an, const loom_asked *asked, int variable, int loop);
+
+/* ---- retain.c ----------------------------------------------------------------------------- */
+
+/* Of the elements of all visits, those that are there from the visit before; closed: false where there
+** is no closed form. */
+loom_status loom_kept_elements(loom_analysis *an, const loom_asked *asked, bool *closed,
+                               loom_expr *kept);
 
 /* ---- operations.c, traffic.c -------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@ typedef struct holder {
   size_t above;  /* loops above it */
   size_t visits; /* loops above what its traffic is for: of a toll, above the next inner holder */
   bool skips_first; /* what its traffic is for leaves out first reads */
+  bool retains;     /* what its traffic is for keeps contents between visits */
   bool has_parent;
 } holder;
 
@@ -43,10 +44,13 @@ static holder *list_holders(loom_analysis *an, size_t *n) {
                     .above = above,
                     .visits = above,
                     .skips_first = skips(an, node),
+                    .retains =
+                        node->node.kind == LOOM_NODE_STORAGE && node->node.lifetime == LOOM_RETAIN,
                     .has_parent = !node->node.backing};
       if (node->node.kind == LOOM_NODE_TOLL) {
         h->visits = h[-1].visits;
         h->skips_first = h[-1].skips_first;
+        h->retains = h[-1].retains;
       }
     }
   }
@@ -59,7 +63,8 @@ static loom_expr ask(loom_analysis *an, const holder *h, loom_whose whose, bool 
                       .above_holder = h->visits,
                       .whose = whose,
                       .shared = shared,
-                      .first = first};
+                      .first = first,
+                      .retain = h->retains};
   return loom_elements(an, &asked);
 }
 
@@ -177,15 +182,19 @@ static bool charge_actions(loom_analysis *an, const holder *h, loom_buffet *b, c
 /* ---- buffets ------------------------------------------------------------------------------ */
 
 static bool measure(loom_analysis *an, const holder *h, loom_buffet *b) {
-  loom_expr *tile = &FIELD(b, max_occupancy);
+  loom_expr *tile = &FIELD(b, max_occupancy), *live = &FIELD(b, fewest_live);
+  *live = an->zero;
   if (h->node->node.kind == LOOM_NODE_TOLL) return true;
   if (h->node->node.kind == LOOM_NODE_COMPUTE) {
-    *tile = an->one;
+    *tile = *live = an->one;
     return true;
   }
   loom_asked asked = {.above_holder = h->above, .tile = true};
   *tile = loom_elements(an, &asked);
-  return *tile != LOOM_NONE && loom_multiply(an, tile, loom_bits_of(an, h->node));
+  loom_expr bits = loom_bits_of(an, h->node);
+  return *tile != LOOM_NONE && loom_multiply(an, tile, bits) &&
+         loom_fewest_live(an, h->above, live) &&
+         (*live == LOOM_NONE || loom_multiply(an, live, bits));
 }
 
 /* A toll keeps nothing: what its units pass on is what its child asks and returns. */

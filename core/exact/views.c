@@ -79,6 +79,7 @@ static bool add_pieces(loom_analysis *an, loom_view *view, loom_expr extent, loo
 }
 
 static loom_expr times(loom_analysis *an, loom_expr a, loom_expr b) {
+  if (a == an->zero || b == an->zero) return an->zero;
   if (a == an->one) return b;
   if (b == an->one) return a;
   return loom_mul(an->ctx, a, b);
@@ -113,6 +114,7 @@ static bool cut(loom_analysis *an, loom_view *view, const loom_loop *loop, loom_
 /* The extent of the one tile that a way other than CUT leaves of a piece. */
 static loom_expr one_tile(loom_analysis *an, const loom_view *view, loom_expr extent) {
   const loom_loop *loop = &an->loops[view->loop];
+  if (view->way == LOOM_WAY_SOLE) return times(an, extent, loom_le(an->ctx, extent, loop->tile));
   if (loop->first == LOOM_NONE) return smaller(an, extent, loop->tile);
   loom_expr first = smaller(an, extent, loop->first);
   if (view->way == LOOM_WAY_FIRST) return first;
@@ -157,8 +159,19 @@ static loom_expr tiles_in(loom_analysis *an, const loom_loop *loop, loom_expr ex
   return loom_add(ctx, present(an, extent), loom_ceil(ctx, loom_div(ctx, rest, loop->tile)));
 }
 
+static loom_expr present_pieces(loom_analysis *an, loom_view *view) {
+  if (!make_pieces(an, view)) return LOOM_NONE;
+  loom_expr sum = an->zero;
+  for (size_t i = 0; i < view->n_pieces; i++) {
+    loom_expr count = times(an, view->pieces[i].count, present(an, view->pieces[i].extent));
+    if (count == LOOM_NONE || !loom_accumulate(an, &sum, count)) return LOOM_NONE;
+  }
+  return sum;
+}
+
 loom_expr loom_view_number(loom_analysis *an, loom_view *view) {
   if (view->number != LOOM_NONE) return view->number;
+  if (view->way == LOOM_WAY_SOLE) return view->number = present_pieces(an, view);
   if (view->way != LOOM_WAY_CUT) return view->number = loom_view_number(an, view->outer);
   const loom_loop *loop = &an->loops[view->loop];
   if (loop->tile == an->one && loop->first == LOOM_NONE && loop->step == LOOM_NONE)
