@@ -98,7 +98,15 @@ static bool all_alike(const matrix *m) {
   return true;
 }
 
+static bool is_affine(const loom_group *g) {
+  for (size_t r = 0; r < g->access.ranks.n; r++)
+    if (g->access.ranks.at[r].n_steps > 0) return false;
+  return true;
+}
+
 static bool classify(loom_analysis *an, loom_group *g) {
+  g->kind = LOOM_SHAPE_OTHER;
+  if (!is_affine(g)) return true;
   matrix m = {.rows = g->access.ranks.n, .columns = g->n};
   m.at = loom_arena_array(&an->scratch, m.rows * m.columns, sizeof *m.at);
   size_t *pivots = loom_arena_array(&an->scratch, m.columns, sizeof *pivots);
@@ -112,7 +120,6 @@ static bool classify(loom_analysis *an, loom_group *g) {
           *cell(&m, r, c) = rank->terms[t].coefficient;
   }
   int rank = reduce(&m, pivots);
-  g->kind = LOOM_SHAPE_OTHER;
   if (rank == (int)g->n) {
     g->kind = LOOM_SHAPE_PRODUCT;
   } else if (rank == (int)g->n - 1) {

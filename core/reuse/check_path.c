@@ -23,6 +23,7 @@ static loom_status check_tile(const loom_analysis *an, const loom_loop *loop, co
 static loom_status check_fits(const loom_analysis *an, const loom_loop *loop, const char *what,
                               loom_expr tile, loom_expr extent) {
   if (tile == extent || tile == an->one || an->options->allow_growing_tiles ||
+      an->options->model == LOOM_EXACT ||
       !loom_facts_negative(loom_facts_difference(an->ctx, extent, tile)))
     return LOOM_OK;
   const loom_path_node *node = &an->path[loop->at];

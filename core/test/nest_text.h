@@ -8,7 +8,8 @@
 **               "Main { Buf +MAC | +ALU }" is a fork
 ** mapping       "Main[A,B,Z] m:2 Buf[A,B,Z] m:1@PE.X k:1 n:1 +MM@MAC": holders (persistent: "Buf*",
 **               may not be lowered: "Buf-", toll: "!Link[A]", custom: "kind~Buf[A]"), loops with a
-**               tile shape (symbol: any other name, open: "?", first tile: "p:4^6"), compute
+**               tile shape (symbol: any other name, open: "?", first tile: "p:4^6", step:
+**               "p:4~3"), compute
 **               nodes; "{ a | b }" is a split, "{> a | b }" a pipeline, "{& a | b }" runs both at
 **               once */
 #ifndef EINLOOM_NEST_TEXT_H
@@ -158,15 +159,18 @@ static inline loom_arch *arch_of(loom_ctx *ctx, const char *text) {
 
 static inline void read_loop(text_reader *r, loom_mapping *m, int list, const char *variable) {
   char word[32], component[32], dim[32];
-  loom_expr tile = word_expr(r->ctx, read_word(r, word)), first = LOOM_NONE;
+  loom_expr tile = word_expr(r->ctx, read_word(r, word)), first = LOOM_NONE, step = LOOM_NONE;
   if (accept(r, '^')) first = word_expr(r->ctx, read_word(r, word));
-  if (!accept(r, '@')) {
-    loom_mapping_temporal(m, list, variable, tile, first);
-    return;
+  if (accept(r, '~')) step = word_expr(r->ctx, read_word(r, word));
+  bool spatial = accept(r, '@');
+  if (spatial) {
+    read_word(r, component);
+    accept(r, '.');
   }
-  read_word(r, component);
-  accept(r, '.');
-  loom_mapping_spatial(m, list, variable, tile, first, component, read_word(r, dim));
+  int loop =
+      spatial ? loom_mapping_spatial(m, list, variable, tile, first, component, read_word(r, dim))
+              : loom_mapping_temporal(m, list, variable, tile, first);
+  if (step != LOOM_NONE) loom_mapping_step(m, loop, step);
 }
 
 static inline void read_holder(text_reader *r, loom_mapping *m, int list, bool toll,
