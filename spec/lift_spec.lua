@@ -107,9 +107,9 @@ for (T: m, U: p) tile 4
       { model = "reference" }))
     local notes = r:notes()
     assert.equal(2, #notes)
-    front.mentions(notes[1], { "Z of Buf stands below the loop of k", "-64 + 512/K0 values in",
+    front.mentions(notes[1], { "Z of Buf stands below the loop over k", "-64 + 512/K0 values in",
       "-64 + 512/K0 of 512/K0 values out" })
-    front.mentions(notes[2], { "B of Reg stands below the loop of m", "128 of 256 values in" })
+    front.mentions(notes[2], { "B of Reg stands below the loop over m", "128 of 256 values in" })
     front.mentions(r{ K0 = 4 }:notes()[1], { "64 of 64 values in and 64 of 128 values out" })
     assert.equal(1, #r{ K0 = 8 }:notes())
     local after = loom.lift(r.mapping, w)
@@ -126,7 +126,7 @@ return loom.workload { sizes = { m = 8, n = 8, k = 8 }, bits = 8, "Z[m,n] = A[m,
 ]]
     files.scratch(script, function(path)
       local _, plain = program.run("eval " .. path)
-      front.mentions(plain, { "B of Buf stands below the loop of m" })
+      front.mentions(plain, { "B of Buf stands below the loop over m" })
       local status, lifted = program.run("eval --lift " .. path)
       assert.equal(0, status)
       assert.is_nil(lifted:find "stands below")

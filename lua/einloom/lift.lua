@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Lifting: a storage node goes above the temporal loops directly above it that do not index its
 -- tensor. They would fetch the same tile again in every iteration; above them it is fetched once,
--- and no larger.
+-- and no larger. Loops in space are passed on the way: where they are, the hardware says.
 
 local mapping = require "einloom.mapping"
 local readonly = require "einloom.readonly"
@@ -15,7 +15,7 @@ local raw = readonly.raw
 ---@field component string
 ---@field tensor string
 ---@field where string of the storage node
----@field over string[] the variables of the loops it goes above, outermost first
+---@field over string[] the variables of the temporal loops it goes above, outermost first
 
 -- The einsums computed from position `first` of a list on.
 local function einsums_below(list, first, w, found)
@@ -41,95 +41,110 @@ local function uses_variable(access, variable)
   return false
 end
 
+local function variable_in(loop, einsum)
+  local v = loop.rank_variable
+  return type(v) == "table" and v[einsum.name] or v
+end
+
 -- Whether a loop indexes a tensor in one of the einsums; a tensor that none of them has is left
 -- where it is.
 local function indexes(loop, tensor, einsums)
   local found = false
   for _, einsum in ipairs(einsums) do
-    local v = loop.rank_variable
-    local variable = type(v) == "table" and v[einsum.name] or v
     for _, access in ipairs(einsum.tensors) do
       if access.tensor == tensor then
         found = true
-        if uses_variable(access, variable) then return true end
+        if uses_variable(access, variable_in(loop, einsum)) then return true end
       end
     end
   end
   return not found
 end
 
-local function holds(node, tensor)
-  for _, name in ipairs(node.tensors or {}) do
+-- A node, or a part of a storage node: {node =, tensor =, origin = the whole node}.
+local function items_of(list, run)
+  local items = {}
+  for _, node in ipairs(list) do
+    for _, tensor in ipairs(node.node == "storage" and node.tensors or {}) do
+      items[#items + 1] = { node = node, tensor = tensor }
+    end
+    if node.node ~= "storage" or #node.tensors == 0 then
+      items[#items + 1] = { node = run.branches(node) }
+    end
+  end
+  return items
+end
+
+local function holds(item, tensor)
+  if item.tensor then return item.tensor == tensor end
+  for _, name in ipairs(item.node.tensors or {}) do
     if name == tensor then return true end
   end
   return false
 end
 
--- The position in a list before which the tensor of a holder could stand, and the loops passed.
-local function highest(list, position, tensor, einsums)
-  local target, over = position, {}
-  for i = position - 1, 1, -1 do
-    local node = list[i]
+-- The position before which the tensor of the last item could stand, and the temporal loops passed.
+local function highest(items, tensor, einsums)
+  local target, over = #items, {}
+  for i = #items - 1, 1, -1 do
+    local node = items[i].node
     if node.node == "temporal" then
       if indexes(node, tensor, einsums) then break end
-      local v = node.rank_variable
-      table.insert(over, 1, type(v) == "table" and v[einsums[1].name] or v)
+      table.insert(over, 1, variable_in(node, einsums[1]))
       target = i
-    elseif node.node == "spatial" or holds(node, tensor) then
+    elseif holds(items[i], tensor) then
       break
     end
   end
   return target, over
 end
 
--- The parts of a storage node by the position they go to: {[target] = node with those tensors}.
-local function parts_of(list, position, w, moves)
-  local node, targets = list[position], {}
-  local einsums = einsums_below(list, position, w, {})
-  for _, tensor in ipairs(node.tensors) do
-    local target, over = highest(list, position, tensor, einsums)
-    if not targets[target] then
+-- The items as nodes: neighbours that come from one storage node are one again.
+local function nodes_of(items)
+  local nodes, last = {}, nil
+  for _, item in ipairs(items) do
+    if item.tensor and last and last.node == item.node then
+      table.insert(nodes[#nodes].tensors, item.tensor)
+    elseif item.tensor then
       local part = {}
-      for key, value in pairs(node) do part[key] = value end
-      part.tensors = {}
-      targets[target] = part
+      for key, value in pairs(item.node) do part[key] = value end
+      part.tensors = { item.tensor }
+      nodes[#nodes + 1] = part
+    else
+      nodes[#nodes + 1] = item.node
     end
-    table.insert(targets[target].tensors, tensor)
-    if #over > 0 then
-      moves[#moves + 1] =
-        { component = node.component, tensor = tensor, where = node.where, over = over }
-    end
+    last = item.tensor and item
   end
-  if #node.tensors == 0 then targets[position] = node end
-  return targets
+  return nodes
 end
 
 local lift_list
 
-local function with_branches(node, w, moves)
-  if not node.branches then return node end
-  local copy = { node = node.node, where = node.where, branches = {} }
-  for i, branch in ipairs(node.branches) do copy.branches[i] = lift_list(branch, w, moves) end
-  return copy
+local function new_run(w)
+  local run = { w = w, moves = {} }
+  function run.branches(node)
+    if not node.branches then return node end
+    local copy = { node = node.node, where = node.where, branches = {} }
+    for i, branch in ipairs(node.branches) do copy.branches[i] = lift_list(branch, run) end
+    return copy
+  end
+  return run
 end
 
-function lift_list(list, w, moves)
-  local before, own = {}, {}
-  for i, node in ipairs(list) do
-    before[i] = {}
-    local parts = node.node == "storage" and parts_of(list, i, w, moves)
-      or { [i] = with_branches(node, w, moves) }
-    own[i] = parts[i]
-    for target = 1, i - 1 do
-      if parts[target] then table.insert(before[target], parts[target]) end
+function lift_list(list, run)
+  local placed, einsums = {}, einsums_below(list, 1, run.w, {})
+  for _, item in ipairs(items_of(list, run)) do
+    placed[#placed + 1] = item
+    if item.tensor then
+      local target, over = highest(placed, item.tensor, einsums)
+      if #over > 0 then
+        table.insert(placed, target, table.remove(placed))
+        table.insert(run.moves, { component = item.node.component, tensor = item.tensor,
+          where = item.node.where, over = over })
+      end
     end
   end
-  local result = {}
-  for i = 1, #list do
-    for _, node in ipairs(before[i]) do result[#result + 1] = node end
-    result[#result + 1] = own[i]
-  end
-  return result
+  return nodes_of(placed)
 end
 
 --- A mapping whose storage nodes stand above the temporal loops directly above them that do not
@@ -141,10 +156,10 @@ end
 function lift.mapping(m, w)
   if not mapping.is(m) then error("lift: argument 1: mapping expected", 2) end
   if not workload_module.is(w) then error("lift: argument 2: workload expected", 2) end
-  local moves = {}
-  local nodes = lift_list(raw(m).nodes, raw(w), moves)
-  if #moves == 0 then return m, moves end
-  return mapping.new { nodes = nodes }, moves
+  local run = new_run(raw(w))
+  local nodes = lift_list(raw(m).nodes, run)
+  if #run.moves == 0 then return m, run.moves end
+  return mapping.new { nodes = nodes }, run.moves
 end
 
 return lift

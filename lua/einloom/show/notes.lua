@@ -34,6 +34,17 @@ local function saved(before, after, moved, direction)
     direction)
 end
 
+local function loops_text(variables)
+  return ("%s %s"):format(#variables > 1 and "the loops over" or "the loop over",
+    table.concat(variables, ", "))
+end
+
+local function lift_text(move, savings)
+  return ("%s of %s stands below %s, which %s does not depend on: lifted, %s would not move "
+    .. "(einloom eval --lift, loom.lift)"):format(move.tensor, move.component,
+    loops_text(move.over), move.tensor, savings)
+end
+
 -- A storage node that stands below loops that do not index its tensor fetches in vain.
 local function not_lifted(list, einsum)
   local lifted, moves = require "einloom.result".lifted(einsum)
@@ -47,10 +58,7 @@ local function not_lifted(list, einsum)
       local parts = { saved(here, there, net_reads, "in") }
       parts[#parts + 1] = saved(here, there, writes, "out")
       if #parts > 0 then
-        list[#list + 1] = ("%s of %s stands below %s of %s, which %s does not depend on: lifted "
-          .. "above, %s would not move (einloom eval --lift, loom.lift)"):format(move.tensor,
-          move.component, #move.over > 1 and "loops" or "the loop", table.concat(move.over, ", "),
-          move.tensor, table.concat(parts, " and "))
+        list[#list + 1] = lift_text(move, table.concat(parts, " and "))
       end
     end
   end

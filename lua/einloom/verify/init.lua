@@ -23,6 +23,7 @@ local head_of_cases = set("schema", "family", "model", "conventions", "tolerance
 local adapters = {
   ["mapping/1"] = { module = "einloom.verify.mapping", list = "cases", head = head_of_cases },
   ["tiles/1"] = { module = "einloom.verify.tiles", list = "cases", head = head_of_cases },
+  ["fixed/1"] = { module = "einloom.verify.fixed", list = "cases", head = head_of_cases },
   ["simd/1"] = {
     module = "einloom.verify.simd", list = "cases",
     head = set("schema", "family", "about", "cases", "note"),
