@@ -59,6 +59,7 @@ describe("lua/meta/einloom/core.lua", function()
       ["einloom.CoreMapping"] = core.mapping(),
       ["einloom.CoreResult"] = r,
       ["einloom.CoreCosts"] = assert(core.cost(r, w, a, m)),
+      ["einloom.CoreRanges"] = assert(core.ranges { x = 4 }),
     } do
       assert.same(methods_of(object), described(text, class, class:match "%.(%w+)$"), class)
     end

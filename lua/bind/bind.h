@@ -23,6 +23,7 @@
 #define BIND_MAPPING "einloom.mapping"
 #define BIND_RESULT "einloom.result"
 #define BIND_COSTS "einloom.costs"
+#define BIND_RANGES "einloom.ranges"
 #define BIND_ERROR "einloom.error"
 
 typedef struct bind_object bind_object;
@@ -211,6 +212,17 @@ void bind_open_mapping(lua_State *L);
 void bind_open_result(lua_State *L);
 void bind_open_analyze(lua_State *L);
 void bind_open_costs(lua_State *L);
+void bind_open_ranges(lua_State *L);
+void bind_open_loops(lua_State *L);
+
+/* The options of a split in the table at index i, which is made if it is nil: strict, any_span,
+** extents (symbol -> size) and hints (symbol -> number or false), in memory pushed on the stack; those
+** of ranges may be there too (loops.c).  [-0, +4, v] */
+void bind_check_split(bind_scope *s, int i, loom_split_options *options, loom_given *given);
+/* The loops of the lists at index i and i + 1, in memory pushed on the stack.  [-0, +1, e] */
+loom_loops bind_check_loops(bind_scope *s, int i);
+/* The field of the table at index i as a flag. */
+bool bind_flag(lua_State *L, int i, const char *name);
 
 /* Fields of the table at the top of the stack; NULL and LOOM_NONE set nothing (stats.c). */
 void bind_set_string(lua_State *L, const char *key, const char *value);

@@ -44,6 +44,8 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_result(L);
   bind_open_analyze(L);
   bind_open_costs(L);
+  bind_open_ranges(L);
+  bind_open_loops(L);
   open_json(L);
   return 1;
 }

@@ -264,6 +264,15 @@ function core.compile(outputs, symbols) end
 ---@field workload fun(self: einloom.Context): einloom.CoreWorkload
 ---@field arch fun(self: einloom.Context): einloom.CoreArch
 ---@field mapping fun(self: einloom.Context): einloom.CoreMapping
+---@field ranges fun(self: einloom.Context, tiling: table, options?: einloom.RangesOptions): einloom.CoreRanges?
+---@field split_loops fun(self: einloom.Context, ...: any): einloom.Split?
+---@field map_loops fun(self: einloom.Context, ...: any): einloom.Split?
+---@field loops_fit fun(self: einloom.Context, ...: any): boolean?
+---@field loops_lack_reduction fun(self: einloom.Context, ...: any): boolean?
+---@field address_merge fun(self: einloom.Context, ...: any): einloom.Expr?, einloom.Expr[][]
+---@field address_look fun(self: einloom.Context, ...: any): table?
+---@field address_narrow fun(self: einloom.Context, ...: any): boolean?
+---@field index_narrow fun(self: einloom.Context, ...: any): boolean?
 local Context = {}
 
 ---Closes everything made in it as well.
@@ -408,6 +417,95 @@ function core.simulate(w, a, m, options) end
 ---@param options? { allow_exceeded_limits?: boolean, latencies?: table<string, einloom.LatencyFormula> }
 ---@return einloom.CoreCosts? costs, string? message, string? kind
 function core.cost(r, w, a, m, options) end
+
+-- ---- ranges of kernels ------------------------------------------------------------------------
+
+---@alias einloom.Prefix "z"|"y"|"x"|"r0_"|"r1_"
+---extents: sizes are in [0, extent). hints: example values of symbolic sizes, false for one without. strict: sound answers instead of those of the reference.
+---any_span: a loop may span more than two groups.
+---@alias einloom.SplitOptions { extents?: table<einloom.Expr, einloom.Number>, hints?: table<einloom.Expr, integer|false>, strict?: boolean, any_span?: boolean }
+---@alias einloom.RangesOptions { extents?: table<einloom.Expr, einloom.Number>, hints?: table<einloom.Expr, integer|false>, strict?: boolean, any_span?: boolean, one_pass?: boolean, no_x?: boolean }
+---@alias einloom.RangeEntry { name: string, tree: einloom.Prefix, variable: einloom.Expr, divisor: einloom.Expr, length: einloom.Expr, expr: einloom.Expr }
+---@alias einloom.RangeTree { tree: einloom.Prefix, index: einloom.Expr, extent: einloom.Expr, position: integer, grid_dim?: integer, tensor_dim?: integer, is_loop: boolean, is_reduction: boolean, active: boolean }
+
+---@class einloom.CoreRanges: userdata
+---@field close fun(self: einloom.CoreRanges)
+---@field trees fun(self: einloom.CoreRanges): einloom.RangeTree[]
+---@field entries fun(self: einloom.CoreRanges, first?: integer): einloom.RangeEntry[]
+---@field lookup fun(self: einloom.CoreRanges, tree: einloom.Prefix, divisor: einloom.Number, length: einloom.Number): einloom.Expr?, string?, string?
+---@field construct fun(self: einloom.CoreRanges, tree: einloom.Prefix, lengths: einloom.Number[]): einloom.Expr[]?, string?, string?
+---@field vars_and_sizes fun(self: einloom.CoreRanges, tree: einloom.Prefix, index: einloom.Number): einloom.Expr[]?, einloom.Expr[]|string, string?
+---@field reduction fun(self: einloom.CoreRanges, on: boolean): einloom.CoreRanges
+---@field set fun(self: einloom.CoreRanges, lengths: einloom.Number[][]): einloom.Expr[][]?, string?, string?
+---@field map fun(self: einloom.CoreRanges, pointwise: einloom.Number[], reduction: einloom.Number[]): einloom.Expr[]?, einloom.Expr[]|string, string?
+---@field simplify fun(self: einloom.CoreRanges, index: einloom.Number): einloom.Expr?, string?, string?
+---@field merge_dims fun(self: einloom.CoreRanges, tree: einloom.Prefix, index: einloom.Number): einloom.Expr?, string?, string?
+---@field pair_mod fun(self: einloom.CoreRanges, index: einloom.Number): einloom.Expr?, string?, string?
+---@field prepare fun(self: einloom.CoreRanges, index: einloom.Number): einloom.Expr?, string?, string?
+---@field hoisted fun(self: einloom.CoreRanges): { symbol: einloom.Expr, value: einloom.Expr }[]
+---@field broadcasted fun(self: einloom.CoreRanges, index: einloom.Number, tree?: einloom.Prefix): boolean?, string?, string?
+---@field tile_strides fun(self: einloom.CoreRanges, index: einloom.Number): table<einloom.Prefix, einloom.Expr>?, string?, string?
+
+---@param tiling table<einloom.Prefix, einloom.Number>
+---@param options? einloom.RangesOptions
+---@return einloom.CoreRanges? ranges, string? message, string? kind
+function core.ranges(tiling, options) end
+
+---Pieces by group; a loop is the mixed-radix number of its pieces first .. first + count - 1 (counted over all groups).
+---@alias einloom.Split { pieces: einloom.Expr[][], pointwise: { first: integer, count: integer }[], reduction: { first: integer, count: integer }[], direct: boolean }
+
+---@param groups einloom.Number[]
+---@param pointwise einloom.Number[]
+---@param reduction einloom.Number[]
+---@param options? einloom.SplitOptions
+---@return einloom.Split? split, string? message, string? kind
+function core.split_loops(groups, pointwise, reduction, options) end
+---Without splitting where each list is a group.
+---@param groups einloom.Number[]
+---@param pointwise einloom.Number[]
+---@param reduction einloom.Number[]
+---@param options? einloom.SplitOptions
+---@return einloom.Split? split, string? message, string? kind
+function core.map_loops(groups, pointwise, reduction, options) end
+---@param groups einloom.Number[]
+---@param pointwise einloom.Number[]
+---@param reduction einloom.Number[]
+---@param reduction_extent? einloom.Number
+---@param options? einloom.SplitOptions
+---@return boolean? fits, string? kind
+function core.loops_fit(groups, pointwise, reduction, reduction_extent, options) end
+---@param groups einloom.Number[]
+---@param pointwise einloom.Number[]
+---@param reduction einloom.Number[]
+---@param reduction_extent einloom.Number
+---@param options? einloom.SplitOptions
+---@return boolean? lack, string? message, string? kind
+function core.loops_lack_reduction(groups, pointwise, reduction, reduction_extent, options) end
+---Variables of the merged loops are called prefix0, prefix1, ...
+---@param index einloom.Number
+---@param loops { [1]: einloom.Expr, [2]: einloom.Number }[] variable and size
+---@param prefix string
+---@param by_stride? boolean
+---@param options? einloom.SplitOptions
+---@return einloom.Expr? index, einloom.Expr[][]|string loops, string? kind
+function core.address_merge(index, loops, prefix, by_stride, options) end
+---@param index einloom.Number
+---@param loops { [1]: einloom.Expr, [2]: einloom.Number }[]
+---@param elements einloom.Number of the buffer
+---@param options? einloom.SplitOptions
+---@return { contiguous: boolean, stride1_last: boolean, scalar: boolean, indirect: boolean, elements: einloom.Expr, offset: einloom.Expr }? look, string? message, string? kind
+function core.address_look(index, loops, elements, options) end
+---Whether an address can be computed in 32 bits, proved.
+---@param index einloom.Number
+---@param loops { [1]: einloom.Expr, [2]: einloom.Number }[]
+---@return boolean? narrow, string? message, string? kind
+function core.address_narrow(index, loops) end
+---Whether 32-bit indices do for a kernel of that extent with buffers of these sizes.
+---@param extent einloom.Number
+---@param sizes einloom.Number[]
+---@param options? einloom.SplitOptions
+---@return boolean? narrow, string? message, string? kind
+function core.index_narrow(extent, sizes, options) end
 
 -- ---- JSON -----------------------------------------------------------------------------------
 
