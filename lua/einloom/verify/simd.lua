@@ -13,6 +13,11 @@ local families = {
   a3_helpers = "einloom.verify.simd.index",
   a4_known = "einloom.verify.simd.facts",
   a5_block = "einloom.verify.simd.facts",
+  b_range_trees = "einloom.verify.simd.ranges",
+  c_split = "einloom.verify.simd.loops",
+  f_accesses = "einloom.verify.simd.loops",
+  f_index_width = "einloom.verify.simd.loops",
+  f_roots = "einloom.verify.simd.ranges",
 }
 
 --- Checks one case: the module of its family has a function of the family's name.

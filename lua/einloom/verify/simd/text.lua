@@ -92,6 +92,15 @@ function Texts:extents(ranges)
   return extents
 end
 
+--- What is given of the sizes, keyed by symbols.
+---@return { hints: table<einloom.Expr, integer|false>, extents: table<einloom.Expr, einloom.Expr> }
+function Texts:given()
+  local given = { hints = {}, extents = {} }
+  for name, hint in pairs(self:hints()) do given.hints[self:symbol(name)] = hint end
+  for name, extent in pairs(self:extents()) do given.extents[self:symbol(name)] = extent end
+  return given
+end
+
 -- ---- forms ---------------------------------------------------------------------------------
 
 local counted = { floor_div = "fdiv", floor = "fdiv", ceil = "fdiv", mod = "modidx",
