@@ -85,7 +85,9 @@ static loom_expr count_arrivals(loom_analysis *an, const loom_asked *asked) {
   bool closed;
   if (!asked->retain || all == LOOM_NONE) return all;
   if (loom_kept_elements(an, asked, &closed, &kept) != LOOM_OK) return LOOM_NONE;
-  return closed ? loom_sub(an->ctx, all, kept) : no_form(an, "what is retained");
+  if (closed && kept == an->zero) return all;
+  return closed ? loom_expand(an->ctx, loom_sub(an->ctx, all, kept))
+                : no_form(an, "what is retained");
 }
 
 static bool same_question(const loom_asked *a, const loom_asked *b) {

@@ -109,6 +109,8 @@ loom_expr loom_view_number(loom_analysis *an, loom_view *view);
 loom_expr loom_view_values(loom_analysis *an, loom_view *view);
 /* Sum over the pieces of what exceeds `length`, which is not below 0. */
 loom_expr loom_view_excess(loom_analysis *an, loom_view *view, int64_t length);
+/* The same of what does not exceed it. */
+loom_expr loom_view_least(loom_analysis *an, loom_view *view, int64_t length);
 /* True and the extent where all pieces are alike. */
 bool loom_view_even(loom_analysis *an, loom_view *view, loom_expr *extent);
 

@@ -188,6 +188,7 @@ loom_status loom_geometry_of(loom_analysis *an, const loom_access *access, loom_
 /* ---- elements ----------------------------------------------------------------------------- */
 
 static loom_expr times(loom_analysis *an, loom_expr a, loom_expr b) {
+  if (a == LOOM_NONE || b == LOOM_NONE) return LOOM_NONE;
   return loom_multiply(an, &a, b) ? a : LOOM_NONE;
 }
 
@@ -220,37 +221,59 @@ static bool no_piece_below(loom_analysis *an, loom_view *view, int64_t length) {
   return view->pieces != NULL;
 }
 
+/* One variable of two in pieces of one extent X: k2*S1 + k1*N1*(X - k2) in each of them. */
+static loom_expr beside_even(loom_analysis *an, const int64_t *vector, loom_view *const *views,
+                             int other, loom_expr extent) {
+  loom_ctx *ctx = an->ctx;
+  int even = 1 - other;
+  loom_expr more = loom_sub(ctx, extent, loom_int(ctx, vector[even]));
+  loom_expr number = scaled(an, vector[other], loom_view_number(an, views[other]));
+  loom_expr sum = loom_add(ctx, scaled(an, vector[even], loom_view_values(an, views[other])),
+                           times(an, number, more));
+  return times(an, loom_view_number(an, views[even]), sum);
+}
+
 /* Two variables, no piece shorter than the vector: k2*X1 + k1*X2 - k1*k2 in each pair of pieces. */
 static loom_expr window(loom_analysis *an, const int64_t *vector, loom_view *const *views) {
   loom_ctx *ctx = an->ctx;
-  int64_t both = vector[0] * vector[1];
-  loom_expr extents[2], n1 = loom_view_number(an, views[0]), n2 = loom_view_number(an, views[1]);
+  loom_expr both = loom_int(ctx, vector[0] * vector[1]), x[2];
+  loom_expr n1 = loom_view_number(an, views[0]), n2 = loom_view_number(an, views[1]);
   if (n1 == LOOM_NONE || n2 == LOOM_NONE) return LOOM_NONE;
-  if (loom_view_even(an, views[0], &extents[0]) && loom_view_even(an, views[1], &extents[1])) {
-    loom_expr width = loom_sub(
-        ctx, loom_add(ctx, scaled(an, vector[1], extents[0]), scaled(an, vector[0], extents[1])),
-        loom_int(ctx, both));
-    return times(an, times(an, n1, n2), width);
+  bool even[2];
+  for (int i = 0; i < 2; i++) even[i] = loom_view_even(an, views[i], &x[i]);
+  if (even[0] && even[1]) {
+    loom_expr width = loom_add(ctx, scaled(an, vector[1], x[0]), scaled(an, vector[0], x[1]));
+    return times(an, times(an, n1, n2), loom_sub(ctx, width, both));
   }
+  if (even[0]) return beside_even(an, vector, views, 1, x[0]);
+  if (even[1]) return beside_even(an, vector, views, 0, x[1]);
   loom_expr s1 = loom_view_values(an, views[0]), s2 = loom_view_values(an, views[1]);
   loom_expr sum = loom_add(ctx, scaled(an, vector[1], times(an, s1, n2)),
                            scaled(an, vector[0], times(an, n1, s2)));
-  return loom_sub(ctx, sum, scaled(an, both, times(an, n1, n2)));
+  return loom_sub(ctx, sum, times(an, both, times(an, n1, n2)));
 }
 
-/* Points less those that have another one of their chain behind them. */
+/* Points less those that have another one of their chain behind them.  A variable's points are, in
+** each piece, those of its first k and the E behind: X1*X2 - E1*E2 = M1*X2 + E1*M2, and so on. */
 static loom_expr chains(loom_analysis *an, const loom_group *g, loom_view *const *views) {
   int64_t both;
   if (g->n == 2 && !__builtin_mul_overflow(g->vector[0], g->vector[1], &both) &&
       no_piece_below(an, views[0], g->vector[0]) && no_piece_below(an, views[1], g->vector[1]))
     return window(an, g->vector, views);
-  loom_expr points = product_of_values(an, g->n, views), followed = an->one;
-  for (size_t i = 0; i < g->n && followed != LOOM_NONE; i++) {
-    loom_expr excess = g->vector[i] == 0 ? loom_view_values(an, views[i])
-                                         : loom_view_excess(an, views[i], g->vector[i]);
-    followed = times(an, followed, excess);
+  loom_expr sum = an->zero, behind = an->one;
+  for (size_t i = 0; i < g->n; i++)
+    if (loom_view_excess(an, views[i], g->vector[i]) == an->zero)
+      return product_of_values(an, g->n, views);
+  for (size_t i = 0; i < g->n && behind != LOOM_NONE; i++) {
+    if (g->vector[i] > 0) {
+      loom_expr here = times(an, behind, loom_view_least(an, views[i], g->vector[i]));
+      if (here != LOOM_NONE)
+        here = times(an, here, product_of_values(an, g->n - i - 1, views + i + 1));
+      if (here == LOOM_NONE || !loom_accumulate(an, &sum, here)) return LOOM_NONE;
+    }
+    behind = times(an, behind, loom_view_excess(an, views[i], g->vector[i]));
   }
-  return loom_sub(an->ctx, points, followed);
+  return behind == LOOM_NONE ? LOOM_NONE : sum;
 }
 
 /* 1 + sum of (X - 1) in each combination of pieces. */

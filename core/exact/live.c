@@ -72,7 +72,7 @@ static bool has_form(const loom_analysis *an) {
   for (size_t g = 0; g < geometry->n; g++)
     if (geometry->groups[g].kind != LOOM_SHAPE_PRODUCT) return false;
   for (size_t i = 0; i < an->n_loops; i++)
-    if (an->loops[i].step != LOOM_NONE) return false;
+    if (an->loops[i].step != LOOM_NONE || an->loops[i].first != LOOM_NONE) return false;
   return true;
 }
 

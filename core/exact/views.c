@@ -146,6 +146,13 @@ static bool is_partition(const loom_analysis *an, const loom_view *view) {
   return view->way == LOOM_WAY_CUT && an->loops[view->loop].step == LOOM_NONE;
 }
 
+/* The view leaves one value of each piece. */
+static bool keeps_one_value(const loom_analysis *an, const loom_view *view) {
+  const loom_loop *loop = &an->loops[view->loop];
+  return loop->tile == an->one && loop->first == LOOM_NONE &&
+         (view->way == LOOM_WAY_FIRST || view->way == LOOM_WAY_LARGEST);
+}
+
 /* Tiles that a loop makes of one piece. */
 static loom_expr tiles_in(loom_analysis *an, const loom_loop *loop, loom_expr extent) {
   loom_ctx *ctx = an->ctx;
@@ -187,22 +194,42 @@ loom_expr loom_view_number(loom_analysis *an, loom_view *view) {
   return view->number = sum;
 }
 
-loom_expr loom_view_values(loom_analysis *an, loom_view *view) {
-  if (view->values != LOOM_NONE) return view->values;
-  if (is_partition(an, view)) return view->values = loom_view_values(an, view->outer);
-  return view->values = loom_view_excess(an, view, 0);
-}
-
-loom_expr loom_view_excess(loom_analysis *an, loom_view *view, int64_t length) {
+/* Sum over the pieces of what `part` makes of their extents. */
+static loom_expr sum_over(loom_analysis *an, loom_view *view, int64_t length,
+                          loom_expr (*part)(loom_analysis *, loom_expr, int64_t)) {
   if (!make_pieces(an, view)) return LOOM_NONE;
   loom_expr sum = an->zero;
   for (size_t i = 0; i < view->n_pieces; i++) {
-    loom_expr e = view->pieces[i].extent;
-    if (length > 0) e = positive_part(an, loom_sub(an->ctx, e, loom_int(an->ctx, length)));
+    loom_expr e = part(an, view->pieces[i].extent, length);
     if (e == LOOM_NONE || !loom_accumulate(an, &sum, times(an, view->pieces[i].count, e)))
       return LOOM_NONE;
   }
   return sum;
+}
+
+static loom_expr excess(loom_analysis *an, loom_expr extent, int64_t length) {
+  if (length == 0) return extent;
+  return positive_part(an, loom_sub(an->ctx, extent, loom_int(an->ctx, length)));
+}
+
+static loom_expr least(loom_analysis *an, loom_expr extent, int64_t length) {
+  return smaller(an, extent, loom_int(an->ctx, length));
+}
+
+loom_expr loom_view_values(loom_analysis *an, loom_view *view) {
+  if (view->values != LOOM_NONE) return view->values;
+  if (is_partition(an, view)) return view->values = loom_view_values(an, view->outer);
+  if (keeps_one_value(an, view)) return view->values = loom_view_number(an, view->outer);
+  return view->values = sum_over(an, view, 0, excess);
+}
+
+loom_expr loom_view_excess(loom_analysis *an, loom_view *view, int64_t length) {
+  if (length == 1) return loom_sub(an->ctx, loom_view_values(an, view), loom_view_number(an, view));
+  return sum_over(an, view, length, excess);
+}
+
+loom_expr loom_view_least(loom_analysis *an, loom_view *view, int64_t length) {
+  return length == 1 ? loom_view_number(an, view) : sum_over(an, view, length, least);
 }
 
 bool loom_view_even(loom_analysis *an, loom_view *view, loom_expr *extent) {
