@@ -30,6 +30,7 @@ local parts = {
   lift = { "einloom.lift", "mapping" },
   einsum_string = { "einloom.subscripts", "parse" },
   explain = { "einloom.show.explain", "explain" },
+  ranges = { "einloom.ranges", "new" },
   read_case = { "einloom.case", "load" },
   write_case = { "einloom.case", "encode" },
 }
