@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Two convolutions fused over the outputs of the second (report LT_fused_two_convolutions): what two
--- tiles of the intermediate share is computed again, or kept.
+-- Two convolutions fused over the outputs of the second (report LT_fused_two_convolutions): what
+-- two tiles of the intermediate share is computed again, or kept.
 local loom = require "einloom"
 
 -- p: outputs, r, s: windows, tile; then for each way: operations of the first einsum, input values
