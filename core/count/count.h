@@ -10,18 +10,20 @@
 
 /* Figures of one tensor between a holder h and its parent p.  X(enumerator, name in formulas).
 ** A visit is a step at h; "shared" is along the dimensions of shared loops. */
-#define LOOM_COUNT_FIGURE_LIST(X)                                                                 \
-  X(LOOM_COUNT_READS, "reads")           /* per visit and unit of p: distinct arrivals, shared */ \
-  X(LOOM_COUNT_WRITES, "writes")         /* the same of what leaves */                            \
-  X(LOOM_COUNT_DELIVERIES, "deliveries") /* arrivals of all units of h */                         \
-  X(LOOM_COUNT_DEPARTURES, "departures") /* what leaves all units of h */                         \
-  X(LOOM_COUNT_FIRST_READS, "first_reads") /* of READS: no earlier step computed the element */   \
-  X(LOOM_COUNT_MOST_READS, "most_reads")   /* of one unit of p */                                 \
-  X(LOOM_COUNT_MOST_WRITES, "most_writes") /* of one unit of p */                                 \
-  X(LOOM_COUNT_LEAST_FIRST_READS, "least_first_reads") /* of the units of p with MOST_READS */    \
-  X(LOOM_COUNT_MOST_DELIVERIES, "most_deliveries")     /* to one unit of h */                     \
-  X(LOOM_COUNT_MOST_DEPARTURES, "most_departures")     /* of one unit of h */                     \
-  X(LOOM_COUNT_TILE, "tile")                           /* the largest tile of a visit */          \
+#define LOOM_COUNT_FIGURE_LIST(X)                                                                  \
+  X(LOOM_COUNT_READS, "reads")           /* per visit and unit of p: distinct arrivals, shared */  \
+  X(LOOM_COUNT_WRITES, "writes")         /* the same of what leaves */                             \
+  X(LOOM_COUNT_DELIVERIES, "deliveries") /* arrivals of all units of h */                          \
+  X(LOOM_COUNT_DEPARTURES, "departures") /* what leaves all units of h */                          \
+  X(LOOM_COUNT_FIRST_READS, "first_reads") /* of READS: no earlier step computed the element */    \
+  X(LOOM_COUNT_FIRST_DELIVERIES, "first_deliveries")   /* the same of DELIVERIES */                \
+  X(LOOM_COUNT_MOST_READS, "most_reads")               /* of one unit of p */                      \
+  X(LOOM_COUNT_MOST_WRITES, "most_writes")             /* of one unit of p */                      \
+  X(LOOM_COUNT_LEAST_FIRST_READS, "least_first_reads") /* of the units of p with MOST_READS */     \
+  X(LOOM_COUNT_MOST_DELIVERIES, "most_deliveries")     /* to one unit of h */                      \
+  X(LOOM_COUNT_MOST_DEPARTURES, "most_departures")     /* of one unit of h */                      \
+  X(LOOM_COUNT_LEAST_FIRST_DELIVERIES, "least_first_deliveries") /* with MOST_DELIVERIES */        \
+  X(LOOM_COUNT_TILE, "tile")                                     /* the largest tile of a visit */ \
   X(LOOM_COUNT_LIVE, "live") /* most elements alive at once within a visit: first to last use */
 typedef enum loom_count_figure {
 #define LOOM_COUNT_ENUM(enumerator, name) enumerator,

@@ -194,12 +194,10 @@ static bool prepare(first_walk *w) {
   return true;
 }
 
-/* Tiles of one variable that do not overlap: each element is in one of them. */
-static bool is_partition(const loom_numbers *p, const loom_grouped *x) {
-  if (x->g->n_variables != 1 || x->g->n_ranks == 0 || !x->g->affine || x->g->weight[0] == 0)
-    return false;
+bool loom_group_is_partition(const loom_numbers *p, const loom_group *g) {
+  if (g->n_variables != 1 || g->n_ranks == 0 || !g->affine || g->weight[0] == 0) return false;
   for (int l = 0; l < p->above_holder; l++)
-    if (p->loops[l].variable == x->g->variables[0] && p->loops[l].step != p->loops[l].tile)
+    if (p->loops[l].variable == g->variables[0] && p->loops[l].step != p->loops[l].tile)
       return false;
   return true;
 }
@@ -219,7 +217,7 @@ static bool first_of_partition(loom_tally *t, const loom_grouped *x, int64_t *by
 }
 
 bool loom_count_first(loom_tally *t, const loom_grouped *x, int64_t *by_owner) {
-  if (is_partition(x->p, x)) return first_of_partition(t, x, by_owner);
+  if (loom_group_is_partition(x->p, x->g)) return first_of_partition(t, x, by_owner);
   first_walk w = {.t = t, .p = x->p, .x = x, .by_owner = by_owner};
   return prepare(&w) && walk(&w, 0);
 }

@@ -38,6 +38,8 @@ bool loom_grouped_begin(loom_tally *t, const loom_numbers *p, const loom_group *
                         loom_grouped *group);
 bool loom_grouped_count(loom_tally *t, loom_grouped *group, int n_advance, bool owners,
                         bool with_first);
+/* Each element is in one tile only: one variable, whose tiles do not overlap. */
+bool loom_group_is_partition(const loom_numbers *p, const loom_group *g);
 /* The largest tile. */
 int64_t loom_grouped_largest(loom_tally *t, loom_grouped *group);
 

@@ -105,11 +105,13 @@ enum {
               1u << LOOM_COUNT_LEAST_FIRST_READS,
   OF_UNITS = 1u << LOOM_COUNT_DELIVERIES | 1u << LOOM_COUNT_DEPARTURES |
              1u << LOOM_COUNT_MOST_DELIVERIES | 1u << LOOM_COUNT_MOST_DEPARTURES |
+             1u << LOOM_COUNT_FIRST_DELIVERIES | 1u << LOOM_COUNT_LEAST_FIRST_DELIVERIES |
              1u << LOOM_COUNT_TILE,
-  OF_FIRST = 1u << LOOM_COUNT_FIRST_READS | 1u << LOOM_COUNT_LEAST_FIRST_READS,
+  OF_FIRST = 1u << LOOM_COUNT_FIRST_READS | 1u << LOOM_COUNT_LEAST_FIRST_READS |
+             1u << LOOM_COUNT_FIRST_DELIVERIES | 1u << LOOM_COUNT_LEAST_FIRST_DELIVERIES,
   OF_OWNERS = 1u << LOOM_COUNT_MOST_READS | 1u << LOOM_COUNT_MOST_WRITES |
               1u << LOOM_COUNT_LEAST_FIRST_READS | 1u << LOOM_COUNT_MOST_DELIVERIES |
-              1u << LOOM_COUNT_MOST_DEPARTURES
+              1u << LOOM_COUNT_MOST_DEPARTURES | 1u << LOOM_COUNT_LEAST_FIRST_DELIVERIES
 };
 
 static bool count_shared(loom_tally *t, const loom_numbers *p, unsigned figures, int64_t *out,
@@ -126,33 +128,47 @@ static bool count_shared(loom_tally *t, const loom_numbers *p, unsigned figures,
   out[LOOM_COUNT_MOST_READS] = most.reads;
   out[LOOM_COUNT_MOST_WRITES] = most.writes;
   out[LOOM_COUNT_LEAST_FIRST_READS] = most.first;
-  if (p->to_one_unit) out[LOOM_COUNT_DELIVERIES] = total.reads;
+  if (p->to_one_unit) {
+    out[LOOM_COUNT_DELIVERIES] = total.reads;
+    out[LOOM_COUNT_FIRST_DELIVERIES] = total.first;
+  }
   return loom_tally_good(t);
 }
 
 static bool count_units(loom_tally *t, const loom_numbers *p, unsigned figures, int64_t *out,
                         bool *uneven) {
-  board b = {.t = t, .p = p};
+  board b = {.t = t, .p = p, .with_first = (figures & OF_FIRST) != 0};
   bool owners = (figures & OF_UNITS & OF_OWNERS) != 0;
   if (!fill_board(&b, LOOM_VIEW_UNITS, owners, uneven)) return false;
   if (*uneven && p->retain) return true;
   traffic total = total_of(&b), most = {0};
   if (owners) most = most_of(&b);
-  if (!p->to_one_unit) out[LOOM_COUNT_DELIVERIES] = total.reads;
+  if (!p->to_one_unit) {
+    out[LOOM_COUNT_DELIVERIES] = total.reads;
+    out[LOOM_COUNT_FIRST_DELIVERIES] = total.first;
+  }
   out[LOOM_COUNT_DEPARTURES] = total.writes;
   out[LOOM_COUNT_MOST_DELIVERIES] = most.reads;
+  out[LOOM_COUNT_LEAST_FIRST_DELIVERIES] = most.first;
   out[LOOM_COUNT_MOST_DEPARTURES] = most.writes;
   if (ASKED(LOOM_COUNT_TILE)) out[LOOM_COUNT_TILE] = largest_tile(&b);
   return loom_tally_good(t);
 }
 
-/* Which unit an old partial sum goes to is not the same in every unit's own walk: only where the
-** first one has the most of all (every later one's tiles lie inside its own, moved) it is. */
-static bool first_unit_has_most(const loom_numbers *p) {
-  for (int g = 0; g < p->n_groups; g++)
-    if (!p->groups[g].affine) return false;
-  for (int l = 0; l < p->above_holder; l++)
-    if (p->loops[l].first != p->loops[l].tile) return false;
+/* Where old partial sums go to the first of the units that share, a unit's own walk does not tell
+** what arrives there, unless tiles of units that share are either equal, and the first unit's the
+** largest, or have nothing in common. */
+static bool units_are_apart(const loom_numbers *p) {
+  for (int l = 0; l < p->above_holder; l++) {
+    const loom_cut *cut = &p->loops[l];
+    bool joined = cut->spatial && cut->shared && l >= p->above_parent;
+    for (int g = 0; g < p->n_groups; g++)
+      for (int v = 0; v < p->groups[g].n_variables; v++)
+        if (joined && p->groups[g].variables[v] == cut->variable && p->groups[g].n_ranks > 0 &&
+            !loom_group_is_partition(p, &p->groups[g]))
+          return false;
+    if (cut->first != cut->tile) return false;
+  }
   return !p->retain;
 }
 
@@ -161,7 +177,10 @@ bool loom_count_traffic(loom_tally *t, const loom_numbers *p, unsigned figures,
   bool uneven = false, walk = p->retain && p->anew > 0 && (figures & OF_FIRST);
   unsigned shared = figures & OF_SHARED, units = figures & OF_UNITS;
   if (p->to_one_unit && ASKED(LOOM_COUNT_DELIVERIES)) shared |= 1u << LOOM_COUNT_READS;
-  if (p->to_one_unit && ASKED(LOOM_COUNT_MOST_DELIVERIES)) walk |= !first_unit_has_most(p);
+  if (p->to_one_unit && ASKED(LOOM_COUNT_FIRST_DELIVERIES)) shared |= 1u << LOOM_COUNT_FIRST_READS;
+  if (p->to_one_unit &&
+      (ASKED(LOOM_COUNT_MOST_DELIVERIES) || ASKED(LOOM_COUNT_LEAST_FIRST_DELIVERIES)))
+    walk = walk || !units_are_apart(p);
   if (!walk && shared && !count_shared(t, p, shared, out, &uneven)) return false;
   if (!walk && !(uneven && p->retain) && units && !count_units(t, p, units, out, &uneven))
     return false;

@@ -24,8 +24,8 @@ typedef struct stepper {
   size_t *units;
   loom_runs *held; /* by unit */
   loom_runs *sets, here, fresh, left, arrives, leaves, merged, touched, seen, both, taken;
-  int64_t *arrived, *departed;           /* by unit */
-  int64_t *reads, *writes, *first_reads; /* by owner */
+  int64_t *arrived, *departed, *first_arrived; /* by unit */
+  int64_t *reads, *writes, *first_reads;       /* by owner */
   int64_t tile;
 } stepper;
 
@@ -65,6 +65,9 @@ static bool step_unit(stepper *s, size_t unit) {
   }
   if (!loom_runs_less(s->t, s->p.retain ? held : &s->here, s->p.retain ? &s->here : held, &s->left))
     return false;
+  s->both.n = 0;
+  if (!loom_runs_less(s->t, &s->fresh, &s->seen, &s->both)) return false;
+  s->first_arrived[unit] += loom_runs_size(&s->both);
   s->arrived[unit] += loom_runs_size(&s->fresh);
   s->departed[unit] += loom_runs_size(&s->left);
   return loom_runs_append(s->t, &s->arrives, &s->fresh) &&
@@ -227,11 +230,13 @@ static bool prepare(stepper *s) {
   if (!loom_numbers_group(s->t, &s->p, true) || !prepare_lanes(s) || !list_units(s)) return false;
   s->held = loom_tally_new(s->t, s->n_units, sizeof *s->held);
   s->arrived = loom_tally_new(s->t, s->n_units, sizeof *s->arrived);
+  s->first_arrived = loom_tally_new(s->t, s->n_units, sizeof *s->first_arrived);
   s->departed = loom_tally_new(s->t, s->n_units, sizeof *s->departed);
   s->reads = loom_tally_new(s->t, s->n_owners, sizeof *s->reads);
   s->writes = loom_tally_new(s->t, s->n_owners, sizeof *s->writes);
   s->first_reads = loom_tally_new(s->t, s->n_owners, sizeof *s->first_reads);
-  return s->held && s->arrived && s->departed && s->reads && s->writes && s->first_reads;
+  return s->held && s->arrived && s->first_arrived && s->departed && s->reads && s->writes &&
+         s->first_reads;
 }
 
 /* ---- results -------------------------------------------------------------------------------- */
@@ -244,6 +249,16 @@ static void sum_up(const int64_t *at, size_t n, int64_t *sum, int64_t *most) {
   }
 }
 
+/* The least of those that have the most of something else. */
+static int64_t least_of(const int64_t *at, const int64_t *of, size_t n) {
+  int64_t most = -1, least = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (at[i] > most || (at[i] == most && of[i] < least)) least = of[i];
+    if (at[i] > most) most = at[i];
+  }
+  return least;
+}
+
 bool loom_count_walk(loom_tally *t, const loom_numbers *p, unsigned figures,
                      int64_t out[LOOM_N_COUNT_FIGURES]) {
   stepper s = {.t = t, .p = *p};
@@ -252,16 +267,15 @@ bool loom_count_walk(loom_tally *t, const loom_numbers *p, unsigned figures,
   if (!s.p.ranks) return false;
   if (p->n_ranks) memcpy(s.p.ranks, p->ranks, (size_t)p->n_ranks * sizeof *p->ranks);
   if (!prepare(&s) || !walk(&s, 0) || (p->retain && !write_back(&s))) return false;
-  int64_t unused, least = -1;
+  int64_t unused;
   sum_up(s.reads, s.n_owners, &out[LOOM_COUNT_READS], &out[LOOM_COUNT_MOST_READS]);
   sum_up(s.writes, s.n_owners, &out[LOOM_COUNT_WRITES], &out[LOOM_COUNT_MOST_WRITES]);
   sum_up(s.arrived, s.n_units, &out[LOOM_COUNT_DELIVERIES], &out[LOOM_COUNT_MOST_DELIVERIES]);
   sum_up(s.departed, s.n_units, &out[LOOM_COUNT_DEPARTURES], &out[LOOM_COUNT_MOST_DEPARTURES]);
   sum_up(s.first_reads, s.n_owners, &out[LOOM_COUNT_FIRST_READS], &unused);
-  for (size_t o = 0; o < s.n_owners; o++)
-    if (s.reads[o] == out[LOOM_COUNT_MOST_READS] && (least < 0 || s.first_reads[o] < least))
-      least = s.first_reads[o];
-  out[LOOM_COUNT_LEAST_FIRST_READS] = least;
+  sum_up(s.first_arrived, s.n_units, &out[LOOM_COUNT_FIRST_DELIVERIES], &unused);
+  out[LOOM_COUNT_LEAST_FIRST_READS] = least_of(s.reads, s.first_reads, s.n_owners);
+  out[LOOM_COUNT_LEAST_FIRST_DELIVERIES] = least_of(s.arrived, s.first_arrived, s.n_units);
   out[LOOM_COUNT_TILE] = s.tile;
   return loom_tally_good(t);
 }
