@@ -163,8 +163,8 @@ local function select_cases(case, list, wanted, path)
 end
 
 -- What a file holds to be evaluated: a list of functions that give a subject each.
-local function subjects(path, args)
-  local text = read_file(path)
+local function subjects(path, args, text)
+  text = text or read_file(path)
   if not is_json(path, text) then
     if args.case then fail("usage", "--case is for files of cases") end
     return { { open = function() return subject_of_values(path, run_lua(path, text)) end } }
@@ -313,6 +313,60 @@ local function eval(args)
   return status
 end
 
+-- ---- compare --------------------------------------------------------------------------------
+
+-- Prints how the models differ on one subject; false where there is nothing to compare.
+local function compare_models(entry, args)
+  local subject = entry.open()
+  local r = subject.result
+  local w, a, m = subject.workload, subject.arch, subject.mapping
+  if r then w, a, m = r.workload, r.arch, r.mapping end
+  local options = options_of(subject, args)
+  options.model = nil
+  local points = points_of(subject, args)
+  local compared, message, kind =
+    require "einloom.compare".models(w, a, m, options, points[1])
+  if compared then return say(tostring(compared)) end
+  fail(kind, message)
+end
+
+-- Cases that hold what other tools print are compared with those.
+local function compare_tools(decoded, args)
+  local module, first = require "einloom.compare.fixed", true
+  for _, raw in ipairs(decoded.cases or { decoded }) do
+    if not args.case or raw.id == args.case then
+      if not first then say "" end
+      say(module.text(raw))
+      first = false
+    end
+  end
+  if first then fail("usage", ("%s has no case '%s'"):format(args.file, args.case)) end
+  return OK
+end
+
+local function compare(args)
+  cli.points(args.at)
+  run_first(args.with)
+  local text = read_file(args.file)
+  if is_json(args.file, text) then
+    local decoded = require "einloom.case".decode_file(args.file, text)
+    if decoded.schema == "fixed/1" then return compare_tools(decoded, args) end
+  end
+  local status = OK
+  local list, titled = subjects(args.file, args, text)
+  for i, entry in ipairs(list) do
+    if i > 1 then say "" end
+    if titled then say("-- ", entry.name:match "([^:]+): $" or entry.name) end
+    local ok, problem = pcall(compare_models, entry, args)
+    if not ok then
+      if type(problem) ~= "table" or problem.kind == "usage" then error(problem, 0) end
+      complain((entry.name or "") .. message_of(problem))
+      status = FAILED
+    end
+  end
+  return status
+end
+
 -- ---- the other commands ---------------------------------------------------------------------
 
 local function verify(args)
@@ -347,9 +401,11 @@ end
 -- ---- the command line -------------------------------------------------------------------------
 
 -- The options that say how is counted.
-local function add_conventions(command)
-  command:option("--model", "How is counted: exact or reference.")
-    :choices { "exact", "reference" }
+local function add_conventions(command, with_model)
+  if with_model then
+    command:option("--model", "How is counted: exact or reference.")
+      :choices { "exact", "reference" }
+  end
   command:option("--lifetime", "Contents of storage between visits: scope (dropped) or retain, "
     .. "where the mapping does not say."):choices { "scope", "retain" }
   command:option("--drain-reads", "Whether reading values to write them back is counted."):target
@@ -367,11 +423,19 @@ local function add_commands(parser)
   e:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
     :count "*"
   e:flag("--lift", "Put storage above the loops directly above it that do not index its tensor.")
-  add_conventions(e)
+  add_conventions(e, true)
   e:flag("--json", "Print the case with its results filled in, as JSON.")
+  local c = parser:command("compare", "Print where the models reference and exact differ and why; "
+    .. "for cases of schema fixed/1, where other tools differ.")
+  c:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of cases.")
+  c:option("--at", "Numbers for symbols, e.g. M0=16,K0=4."):args(1):count "*"
+  c:option("--case", "The one case of the file with this id.")
+  c:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
+    :count "*"
+  add_conventions(c)
   local v = parser:command("verify", "Compute the cases of files and compare strictly.")
   v:argument("files",
-    "JSON files: schemas mapping/1, tiles/1, expr/1; - is the standard input."):args "+"
+    "JSON files: schemas mapping/1, fixed/1, tiles/1, expr/1; - is the standard input."):args "+"
   v:option("--layer", "What is compared: reuse, costs, totals or all."):default "all"
     :choices { "reuse", "costs", "totals", "all" }
   v:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
@@ -397,7 +461,7 @@ local function make_parser()
   return parser
 end
 
-local commands = { eval = eval, verify = verify, repl = repl, run = run }
+local commands = { eval = eval, compare = compare, verify = verify, repl = repl, run = run }
 
 -- argparse ends the process after its help; here the text comes back instead.
 local function with_help(parser)

@@ -28,6 +28,7 @@ local parts = {
   container = { "einloom.arch", "container" },
   models = { "einloom.models" },
   lift = { "einloom.lift", "mapping" },
+  compare = { "einloom.compare", "models" },
   einsum_string = { "einloom.subscripts", "parse" },
   explain = { "einloom.show.explain", "explain" },
   ranges = { "einloom.ranges", "new" },

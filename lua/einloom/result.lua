@@ -162,11 +162,35 @@ local function tile_of(data)
   return extents
 end
 
+-- Bits of one value of a tensor at a level.
+local function bits_of(data)
+  local workload, arch = result.context_of(data.einsum)
+  local component, tensor = arch:component(data.record.level), data.record.tensor
+  if component.bits_per_value ~= nil then
+    local values = require "einloom.sets".resolve(component.bits_per_value,
+      workload:context(data.einsum.name), component.name)
+    if values[tensor] ~= nil then return values[tensor] end
+  end
+  for _, access in ipairs(data.einsum:definition().tensors) do
+    if access.tensor == tensor then return access.bits_per_value end
+  end
+end
+
+-- Values of the reserved tile: exactly those that are used, or their box.
+local function values_of(data)
+  local bits = data.record.max_occupancy
+  local exact_model = result.conventions_of(data.einsum).model == "exact"
+  if exact_model and bits:eq(0) ~= true then
+    return at_point((bits / bits_of(data)):expand(), data.point)
+  end
+  return data.einsum:values_in(data.record.tensor, tile_of(data))
+end
+
 local function buffet_field(data, name)
   if name == "tensor" or name == "level" then return data.record[name] end
   if name == "einsum" then return data.einsum.name end
   if name == "tile" then return tile_of(data) end
-  if name == "values" then return data.einsum:values_in(data.record.tensor, tile_of(data)) end
+  if name == "values" then return values_of(data) end
   local point = data.point
   if net[name] then
     local all, skipped = data.record[net[name][1]], data.record[net[name][2]]
@@ -233,6 +257,15 @@ local function new_buffet(einsum, row, point)
   local buffet = setmetatable({}, Buffet)
   buffet_data[buffet] = { einsum = einsum, record = row, point = point }
   return buffet
+end
+
+--- Bits that a buffet must hold at one time at least, or nil where that is not counted.
+---@param buffet einloom.Buffet
+---@return userdata?
+function result.live_of(buffet)
+  local data = buffet_data[buffet]
+  local live = data.record.fewest_live
+  return live and at_point(live, data.point)
 end
 
 --- Whether a value is a buffet of a result.
@@ -349,7 +382,7 @@ function einsum_methods:size(variable)
   return at_point(exact(owner.workload.rank_variables[variable]), owner.point)
 end
 
---- Values in the bounding box of a tile of a tensor.
+--- Values in the bounding box of a tile of a tensor, as the model reference has it.
 function einsum_methods:values_in(tensor, extents)
   local access = access_of(einsum_data[self], tensor)
   local factors = {}

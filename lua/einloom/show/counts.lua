@@ -112,6 +112,7 @@ end
 ---@return userdata
 function counts.fill(view)
   if view.nest[view.position].kind == "compute" then return core.int(1) end
+  if view.exact then return view.buffet.values end
   return view.einsum:values_in(view.tensor, extents_at(view, view.position))
 end
 
@@ -179,6 +180,7 @@ function counts.view(buffet)
     buffet = formulas.levels[buffet.level][buffet.tensor], nest = formulas:nest(buffet.tensor),
     definition = formulas:definition(), context = workload:context(formulas.name),
   }
+  view.exact = result.conventions_of(einsum).model == "exact"
   view.access = access_of(view.definition, view.tensor)
   view.position = position_of(view.nest, view.level)
   view.parent = nest_show.parent_of(formulas, view.buffet)

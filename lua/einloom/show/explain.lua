@@ -3,6 +3,7 @@
 -- counts, and the product behind every count. A product is shown only if it is the count.
 
 local case = require "einloom.case"
+local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local counts = require "einloom.show.counts"
 local layout = require "einloom.show.layout"
@@ -21,6 +22,7 @@ local function equal(a, b) return a == b or is_zero((a - b):expand()) end
 -- A count that is no product of what is known here: said so, never explained wrongly.
 local function add_plain(view, field)
   local why = view.patterned and "the first tile and the further ones counted apart" or
+    view.exact and "what is clipped, shared or retained counted apart" or
     "no plain product of tile and loops"
   add(view, field, ("%s, %s"):format(tostring(view.buffet[field]), why))
 end
@@ -87,14 +89,20 @@ end
 
 local function memory_actions(view, child)
   local _, moved = counts.product(counts.fill(view), view.loops, counts.every)
+  local filled, drained = moved, moved
+  if view.exact then
+    filled = view.buffet.total_deliveries
+    drained = result.conventions_of(view.einsum).drain_reads and view.buffet.total_drains
+      or core.int(0)
+  end
   local from_above = not is_zero(view.buffet.total_reads_to_parent)
   local sent = not is_zero(view.buffet.total_writes_to_parent)
   add_actions(view, "total_read_actions", counts.rate(view, "read"), {
     { "read by " .. child.level, child.total_reads_to_parent },
-    sent and { "sent to " .. view.parent, moved },
+    sent and { "sent to " .. view.parent, drained },
   })
   add_actions(view, "total_write_actions", counts.rate(view, "write"), {
-    from_above and { "filled from " .. view.parent, moved },
+    from_above and { "filled from " .. view.parent, filled },
     { "written by " .. child.level, child.total_writes_to_parent },
   })
 end
@@ -190,6 +198,8 @@ local function explain_buffet(buffet, fields, value)
   local view = counts.view(buffet)
   local title = ("%s in %s, einsum %s"):format(view.tensor, view.level, view.einsum.name)
   if fields then title = ("%s: %s = %s"):format(title, table.concat(fields, ", "), value) end
+  local said = conventions.text(result.conventions_of(view.einsum))
+  if said ~= "model reference" then title = ("%s; %s"):format(title, said) end
   view.out = { title }
   add_tile(view)
   if view.definition.is_copy then

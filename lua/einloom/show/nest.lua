@@ -2,6 +2,9 @@
 -- The annotated loop nest: the path of each einsum as in the mapping text and, where a tile is
 -- reserved, its extents, its occupancy and its reads and writes, as formulas and at a point.
 
+local arch_module = require "einloom.arch"
+local conventions = require "einloom.conventions"
+local core = require "einloom.core"
 local layout = require "einloom.show.layout"
 local loops = require "einloom.show.loops"
 local result = require "einloom.result"
@@ -22,8 +25,10 @@ local function new_section() return { groups = {}, by_component = {}, late = {} 
 
 local function add_holder(section, node)
   local last = section.groups[#section.groups]
-  if not last or last.component ~= node.component or last.kind ~= node.kind then
-    last = { component = node.component, kind = node.kind, custom = node.custom, tensors = {} }
+  if not last or last.component ~= node.component or last.kind ~= node.kind
+    or last.lifetime ~= node.lifetime then
+    last = { component = node.component, kind = node.kind, custom = node.custom, tensors = {},
+      lifetime = node.lifetime }
     section.groups[#section.groups + 1] = last
   end
   last.tensors[#last.tensors + 1] = node
@@ -48,7 +53,10 @@ local function tile_text(einsum, buffet)
 end
 
 local function holds_text(buffet)
-  return ("%s, %s"):format(count(buffet.occupancy, "bits"), count(buffet.values, "values"))
+  local text = ("%s, %s"):format(count(buffet.occupancy, "bits"), count(buffet.values, "values"))
+  local live = result.live_of(buffet)
+  if not live or live == buffet.occupancy then return text end
+  return ("%s; %s live at least"):format(text, layout.value(live))
 end
 
 local function is_zero(value) return tostring(value) == "0" end
@@ -130,7 +138,8 @@ local function group_line(group)
   local names = {}
   for i, node in ipairs(group.tensors) do names[i] = node.tensor end
   local word = group.kind == "toll" and "toll " or group.custom and group.custom .. " " or ""
-  return ("%s%s: %s"):format(word, group.component, table.concat(names, " "))
+  local kept = group.lifetime == "retain" and " (retain)" or ""
+  return ("%s%s: %s%s"):format(word, group.component, table.concat(names, " "), kept)
 end
 
 local function print_section(view, section, margin)
@@ -149,24 +158,51 @@ end
 
 -- ---- the nest ------------------------------------------------------------------------------
 
-local function loop_line(view, node, node_there, margin)
+-- How often a loop runs; where that differs between the tiles around it, at most.
+local function trips_text(node, unit, extent)
+  if node.trips then return count(node.trips, unit) end
+  if node.step or node.first then return unit .. " by tile" end
+  return "up to " .. count(core.ceil(extent / node.tile), unit)
+end
+
+-- What the loop leaves of the arrays' networks unused for some tensors, as text.
+local function network_text(view, node)
+  if node.kind ~= "spatial" then return "" end
+  local workload, arch = result.context_of(view.einsum)
+  local apart = {}
+  for _, dimension in ipairs(arch:component(node.component).spatial) do
+    if dimension.name == node.dim and dimension.may_reuse ~= "all" then
+      local shared = arch_module.reusable(dimension, workload:context(view.einsum.name),
+        node.component)
+      for _, tensor in ipairs(view.einsum:tensors()) do
+        if not shared[tensor] then apart[#apart + 1] = tensor end
+      end
+    end
+  end
+  return #apart > 0 and ", apart for " .. table.concat(apart, " ") or ""
+end
+
+local function loop_line(view, node, node_there, margin, extent)
   local unit = node.kind == "spatial" and "units" or "trips"
-  local trips = node.trips and count(node.trips, unit) or unit .. " by tile"
+  local trips = trips_text(node, unit, extent)
   if node.fused then trips = trips .. ", fused" end
+  trips = trips .. network_text(view, node)
   local number = node_there and node.trips and count(node_there.trips, unit)
   local right = number and number ~= count(node.trips, unit) and "= " .. number or nil
   layout.row(view.out, margin .. nest.loop_text(node), trips, right, view.column, view.second)
 end
 
 local function print_path(view)
-  local section, depth = new_section(), 0
+  local section, depth, extents = new_section(), 0, {}
   local path, there = view.einsum:path(), view.there and view.there:path()
   for i, node in ipairs(path) do
     local margin = ("  "):rep(depth)
     if is_loop(node) then
       print_section(view, section, margin)
       section = new_section()
-      loop_line(view, node, there and there[i], margin)
+      local extent = extents[node.variable] or view.einsum:size(node.variable)
+      loop_line(view, node, there and there[i], margin, extent)
+      extents[node.variable] = node.tile
       depth = depth + 1
     elseif node.kind == "reservation" then
       add_reservation(section, node)
@@ -219,6 +255,8 @@ local function header(view, definition, point)
     out[#out + 1] = (i > 1 and "    " or "") .. part
   end
   local facts = sizes_text(view.einsum, definition)
+  local counted = conventions.text(result.conventions_of(view.einsum))
+  if counted ~= "model reference" then facts = facts .. "; " .. counted end
   if point and next(point) then facts = facts .. "; at " .. point_text(point) end
   for _, part in ipairs(layout.wrap(facts, layout.width - 2)) do out[#out + 1] = "  " .. part end
 end

@@ -4,6 +4,7 @@
 local handover = require "einloom.show.handover"
 local layout = require "einloom.show.layout"
 local loops = require "einloom.show.loops"
+local result = require "einloom.result"
 
 local notes = {}
 
@@ -21,6 +22,16 @@ local function constant_in_index(access, i)
   if form.constant <= 0 then return nil end
   return ("index %s of rank %s of %s: the constant %d is counted as width of the tile"):format(
     pair[2], pair[1], access.tensor, form.constant)
+end
+
+-- What the model reference counts otherwise than the loops do.
+local function of_reference(list, einsum)
+  for _, node in ipairs(einsum:path()) do
+    if node.variable then list[#list + 1] = does_not_divide(node) end
+  end
+  for _, access in ipairs(einsum:definition().tensors) do
+    for i = 1, #access.projection do list[#list + 1] = constant_in_index(access, i) end
+  end
 end
 
 local function net_reads(b) return b.reads_to_parent - b.skipped_first_reads_to_parent end
@@ -47,7 +58,7 @@ end
 
 -- A storage node that stands below loops that do not index its tensor fetches in vain.
 local function not_lifted(list, einsum)
-  local lifted, moves = require "einloom.result".lifted(einsum)
+  local lifted, moves = result.lifted(einsum)
   for _, move in ipairs(moves or {}) do
     local here
     for _, b in ipairs(einsum.buffets) do
@@ -69,12 +80,7 @@ end
 ---@return string[]
 function notes.einsum(einsum)
   local list = {}
-  for _, node in ipairs(einsum:path()) do
-    if node.variable then list[#list + 1] = does_not_divide(node) end
-  end
-  for _, access in ipairs(einsum:definition().tensors) do
-    for i = 1, #access.projection do list[#list + 1] = constant_in_index(access, i) end
-  end
+  if result.conventions_of(einsum).model == "reference" then of_reference(list, einsum) end
   for _, remark in ipairs(handover.remarks(einsum)) do list[#list + 1] = remark end
   not_lifted(list, einsum)
   return list

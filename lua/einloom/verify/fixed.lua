@@ -85,7 +85,14 @@ function check.counts(raw, built, shared, unshared)
   return found
 end
 
-local function analyze(built, arch, mapping, lifetime, drain_reads)
+--- Analyses a case exactly; raises an error object where it cannot be.
+---@param built einloom.FixedCase
+---@param arch einloom.Arch
+---@param mapping einloom.Mapping
+---@param lifetime "scope"|"retain"
+---@param drain_reads? boolean
+---@return einloom.Result
+function check.analyze(built, arch, mapping, lifetime, drain_reads)
   local r, message, kind = require "einloom".analyze(built.workload, arch, mapping,
     { model = "exact", lifetime = lifetime, drain_reads = drain_reads })
   if not r then error(errors.new(kind, message), 0) end
@@ -101,12 +108,12 @@ end
 -- What is computed of a case in the shape of the file.
 local function results(raw, built)
   local function count(mapping, lifetime)
-    return check.counts(raw, built, analyze(built, built.shared, mapping, lifetime),
-      analyze(built, built.unshared, mapping, lifetime))
+    return check.counts(raw, built, check.analyze(built, built.shared, mapping, lifetime),
+      check.analyze(built, built.unshared, mapping, lifetime))
   end
   local lifted = require "einloom.lift".mapping(built.mapping, built.workload)
   local function energy_with(drain_reads)
-    return energy(analyze(built, built.shared, built.mapping, "retain", drain_reads))
+    return energy(check.analyze(built, built.shared, built.mapping, "retain", drain_reads))
   end
   return { delta = count(built.mapping, "retain"), whole = count(lifted, "scope") },
     { with_drain = energy_with(true), no_drain = energy_with(false) }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Counting engine: exact numbers of the traffic between a holder of a tensor and the next outer one
+** where no formula is known (doc/formulas.md#exact).
+** Invariant: a figure is the number that walking every step and unit would give, or an error; it
+** depends on the problem alone, so a figure of a symbolic problem is a call that becomes it. */
+#ifndef EINLOOM_COUNT_H
+#define EINLOOM_COUNT_H
+
+#include "model/workload.h"
+
+/* Figures of one tensor between a holder h and its parent p.  X(enumerator, name in formulas).
+** A visit is a step at h; "shared" is along the dimensions of shared loops. */
+#define LOOM_COUNT_FIGURE_LIST(X)                                                                  \
+  X(LOOM_COUNT_READS, "reads")           /* per visit and unit of p: distinct arrivals, shared */  \
+  X(LOOM_COUNT_WRITES, "writes")         /* the same of what leaves */                             \
+  X(LOOM_COUNT_DELIVERIES, "deliveries") /* arrivals of all units of h */                          \
+  X(LOOM_COUNT_DEPARTURES, "departures") /* what leaves all units of h */                          \
+  X(LOOM_COUNT_FIRST_READS, "first_reads") /* of READS: no earlier step computed the element */    \
+  X(LOOM_COUNT_FIRST_DELIVERIES, "first_deliveries")   /* the same of DELIVERIES */                \
+  X(LOOM_COUNT_MOST_READS, "most_reads")               /* of one unit of p */                      \
+  X(LOOM_COUNT_MOST_WRITES, "most_writes")             /* of one unit of p */                      \
+  X(LOOM_COUNT_LEAST_FIRST_READS, "least_first_reads") /* of the units of p with MOST_READS */     \
+  X(LOOM_COUNT_MOST_DELIVERIES, "most_deliveries")     /* to one unit of h */                      \
+  X(LOOM_COUNT_MOST_DEPARTURES, "most_departures")     /* of one unit of h */                      \
+  X(LOOM_COUNT_LEAST_FIRST_DELIVERIES, "least_first_deliveries") /* with MOST_DELIVERIES */        \
+  X(LOOM_COUNT_TILE, "tile")                                     /* the largest tile of a visit */ \
+  X(LOOM_COUNT_LIVE, "live") /* most elements alive at once within a visit: first to last use */
+typedef enum loom_count_figure {
+#define LOOM_COUNT_ENUM(enumerator, name) enumerator,
+  LOOM_COUNT_FIGURE_LIST(LOOM_COUNT_ENUM)
+#undef LOOM_COUNT_ENUM
+      LOOM_N_COUNT_FIGURES
+} loom_count_figure;
+
+/* A loop cuts the interval that the next outer loop over its variable leaves. */
+typedef struct loom_count_loop {
+  int variable; /* of the workload */
+  bool spatial;
+  bool shared;                 /* spatial: one read or write serves all its units */
+  loom_expr tile, first, step; /* first, step LOOM_NONE: as tile */
+} loom_count_loop;
+
+typedef struct loom_count_problem {
+  const char *tensor, *level; /* of h; for names and messages */
+  const loom_access *access;  /* its ranks may be those of one group of variables alone */
+  const loom_expr *sizes;     /* by variable */
+  size_t n_loops;             /* of the path, outermost first; variables without loops are whole */
+  const loom_count_loop *loops;
+  size_t above_parent, above_holder; /* loops above p, above h */
+  size_t anew; /* first reads: each index vector of that many outermost loops begins afresh */
+  loom_lifetime lifetime;
+  bool to_one_unit; /* old partial sums go to the first of the units that share */
+} loom_count_problem;
+
+/* One figure: a number where all sizes and tiles are numbers, else a call named after it, the
+** tensor and the level, of the distinct other expressions among them.  LOOM_NONE with a recorded
+** error: LOOM_ERR_LIMIT naming tensor and level when counting takes too long. */
+loom_expr loom_count(loom_ctx *ctx, const loom_count_problem *problem, loom_count_figure figure);
+/* All of a set (1 << figure | ...) in one walk; the others are left alone. */
+loom_status loom_count_all(loom_ctx *ctx, const loom_count_problem *problem, unsigned figures,
+                           loom_expr out[LOOM_N_COUNT_FIGURES]);
+
+#endif
