@@ -60,6 +60,7 @@ describe("lua/meta/einloom/core.lua", function()
       ["einloom.CoreResult"] = r,
       ["einloom.CoreCosts"] = assert(core.cost(r, w, a, m)),
       ["einloom.CoreRanges"] = assert(core.ranges { x = 4 }),
+      ["einloom.CoreGraph"] = assert(core.graph()),
     } do
       assert.same(methods_of(object), described(text, class, class:match "%.(%w+)$"), class)
     end

@@ -24,6 +24,7 @@
 #define BIND_RESULT "einloom.result"
 #define BIND_COSTS "einloom.costs"
 #define BIND_RANGES "einloom.ranges"
+#define BIND_GRAPH "einloom.graph"
 #define BIND_ERROR "einloom.error"
 
 typedef struct bind_object bind_object;
@@ -214,6 +215,13 @@ void bind_open_analyze(lua_State *L);
 void bind_open_costs(lua_State *L);
 void bind_open_ranges(lua_State *L);
 void bind_open_loops(lua_State *L);
+void bind_open_graph(lua_State *L);
+
+/* The graph at index i; begins the call in its context (graph.c).  [-0, +0, v] */
+loom_graph *bind_check_graph(bind_scope *s, lua_State *L, int i);
+/* The number of its operation, of its buffer, of the name at index i.  [-0, +0, v] */
+int bind_check_op(bind_scope *s, const loom_graph *g, int i);
+int bind_check_buffer(bind_scope *s, const loom_graph *g, int i);
 
 /* The options of a split in the table at index i, which is made if it is nil: strict, any_span,
 ** extents (symbol -> size) and hints (symbol -> number or false), in memory pushed on the stack; those

@@ -46,6 +46,7 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_costs(L);
   bind_open_ranges(L);
   bind_open_loops(L);
+  bind_open_graph(L);
   open_json(L);
   return 1;
 }

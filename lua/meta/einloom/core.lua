@@ -273,6 +273,7 @@ function core.compile(outputs, symbols) end
 ---@field address_look fun(self: einloom.Context, ...: any): table?
 ---@field address_narrow fun(self: einloom.Context, ...: any): boolean?
 ---@field index_narrow fun(self: einloom.Context, ...: any): boolean?
+---@field graph fun(self: einloom.Context, options?: einloom.SplitOptions): einloom.CoreGraph?
 local Context = {}
 
 ---Closes everything made in it as well.
@@ -506,6 +507,33 @@ function core.address_narrow(index, loops) end
 ---@param options? einloom.SplitOptions
 ---@return boolean? narrow, string? message, string? kind
 function core.index_narrow(extent, sizes, options) end
+
+-- ---- graphs of loop nests -----------------------------------------------------------------------
+
+---@alias einloom.Dtype "f64"|"f32"|"f16"|"bf16"|"i64"|"i32"|"i8"|"bool"
+---strides: row-major without them. output: it leaves the graph.
+---@alias einloom.BufferInfo { name: string, sizes: einloom.Number[], strides?: einloom.Number[], offset?: einloom.Number, dtype?: einloom.Dtype, output?: boolean }
+---mode: index (with one), whole or order.
+---@alias einloom.Use { buffer: string, index?: einloom.Number, mode?: "index"|"whole"|"order", accumulates?: boolean }
+---@alias einloom.OpKind "pointwise"|"reduction"|"scan"|"scatter"|"opaque"|"nop"
+---pointwise, reduction: loops {variable, size}, outermost first. mutates: buffers updated in place, the i-th one by the buffer of the i-th write. after: operations it comes behind.
+---@alias einloom.OpInfo { name: string, kind?: einloom.OpKind, reduce?: string, pointwise?: einloom.Expr[][], reduction?: einloom.Expr[][], reads?: einloom.Use[], writes?: einloom.Use[], mutates?: string[], after?: string[], hint?: "default"|"inner"|"outer"|"outer_tiny" }
+---@alias einloom.Dep { id: integer, buffer: string, mode: string, index?: einloom.Expr, loops?: einloom.Expr[][], elements: einloom.Expr, bytes: integer, accumulates?: boolean, indirect?: boolean, contiguous?: boolean, stride1_last?: boolean }
+---@alias einloom.BufferFacts { name: string, sizes: einloom.Expr[], strides: einloom.Expr[], offset: einloom.Expr, dtype: einloom.Dtype, itemsize: integer, output: boolean, removed: boolean, elements: einloom.Expr, storage: einloom.Expr, writer?: string, updates?: string, updated_by?: string, users: { op: string, order: boolean }[] }
+---@alias einloom.OpFacts { name: string, kind: einloom.OpKind, reduce?: string, pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: einloom.Use[], writes: einloom.Use[], outputs: string[], mutates: string[], hint: string, extent: einloom.Expr, reduction_extent: einloom.Expr, dep_reads: einloom.Dep[], dep_writes: einloom.Dep[], ancestors: string[] }
+
+---@class einloom.CoreGraph: userdata
+---@field close fun(self: einloom.CoreGraph)
+---@field buffer fun(self: einloom.CoreGraph, info: einloom.BufferInfo): einloom.CoreGraph?, string?, string?
+---@field op fun(self: einloom.CoreGraph, info: einloom.OpInfo): einloom.CoreGraph?, string?, string?
+---@field remove fun(self: einloom.CoreGraph, buffer: string, removed?: boolean): einloom.CoreGraph?, string?, string?
+---@field buffers fun(self: einloom.CoreGraph): einloom.BufferFacts[]
+---@field ops fun(self: einloom.CoreGraph): einloom.OpFacts[]
+---@field depends fun(self: einloom.CoreGraph, op: string, on: string): boolean
+
+---@param options? einloom.SplitOptions extents and hints of symbolic sizes
+---@return einloom.CoreGraph? graph, string? message, string? kind
+function core.graph(options) end
 
 -- ---- JSON -----------------------------------------------------------------------------------
 

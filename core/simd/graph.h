@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* A graph of loop nests, for the code in core/simd/.
+** Invariant: an operation comes behind all that it depends on; what is derived of buffers and
+** operations does not change once they are added, but for the lists of users, `updated_by` and
+** `removed` of buffers. */
+#ifndef EINLOOM_GRAPH_H
+#define EINLOOM_GRAPH_H
+
+#include "expr/node.h"
+#include "model/arena.h"
+#include "simd/table.h"
+
+/* An address as it was given and in merged form. */
+typedef struct loom_merged {
+  loom_expr index, merged_index;
+  size_t n, n_merged;
+  const loom_extent *loops, *merged_loops;
+} loom_merged;
+
+struct loom_graph {
+  loom_owner owner;
+  loom_ctx *ctx;
+  loom_arena arena;
+  loom_given given;
+  LOOM_VEC(loom_extent) extents;
+  LOOM_VEC(loom_hint) hints;
+  LOOM_VEC(loom_buffer) buffers;
+  LOOM_VEC(loom_op) ops;
+  LOOM_VEC(loom_merged) merged;
+  LOOM_VEC(loom_dep *) deps;
+  LOOM_VEC(const loom_dep *) found; /* of the operation that is being added */
+  loom_table buffer_names, op_names, merged_places, dep_places;
+};
+
+/* Records LOOM_ERR_BAD_GRAPH and returns -1. */
+int loom_graph_bad(loom_graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The merged form of an access over these loops.  NULL with an error. */
+const loom_dep *loom_graph_dep(loom_graph *g, const loom_use *use, size_t n,
+                               const loom_extent *loops);
+/* Enters op as a user of the buffer, once; order gives way to any other use. */
+bool loom_graph_use(loom_graph *g, int buffer, int op, bool order);
+
+static inline bool loom_bit(const uint64_t *bits, int i) {
+  return bits[i / 64] >> (i % 64) & 1;
+}
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs of loop nests: ancestors against a search along the edges, merged accesses against each
+** other, and memory that runs out anywhere. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "random_expr.h"
+
+enum { MOST_OPS = 150, ROUNDS = 40 };
+
+static loom_expr variable(loom_ctx *ctx, const char *name) {
+  return loom_symbol(ctx, name, &(loom_assume){.integer = true, .has_min = true});
+}
+
+/* Operation i writes buffer i + 1 (buffer 0 is an input) and reads those of the list. */
+static int add(loom_graph *g, loom_ctx *ctx, int i, size_t n_reads, const int *reads) {
+  char name[32];
+  loom_expr sizes[] = {loom_int(ctx, 8), loom_int(ctx, 16)};
+  snprintf(name, sizeof name, "buf%d", i + 1);
+  if (loom_graph_buffer(g, &(loom_buffer_info){.name = name, .rank = 2, .sizes = sizes}) < 0)
+    return -1;
+  loom_extent loops[] = {{variable(ctx, "p0"), sizes[0]}, {variable(ctx, "p1"), sizes[1]}};
+  loom_expr index = loom_add(ctx, loom_mul(ctx, sizes[1], loops[0].variable), loops[1].variable);
+  loom_use uses[8], write = {.buffer = i + 1, .index = index};
+  for (size_t k = 0; k < n_reads; k++) uses[k] = (loom_use){.buffer = reads[k], .index = index};
+  snprintf(name, sizeof name, "op%d", i);
+  return loom_graph_op(g, &(loom_op_info){.name = name,
+                                          .n_pointwise = 2,
+                                          .loops = loops,
+                                          .n_reads = n_reads,
+                                          .reads = uses,
+                                          .n_writes = 1,
+                                          .writes = &write});
+}
+
+static loom_graph *begin(loom_ctx *ctx) {
+  loom_graph *g = loom_graph_new(ctx, NULL);
+  loom_expr sizes[] = {loom_int(ctx, 8), loom_int(ctx, 16)};
+  if (!g) return NULL;
+  if (loom_graph_buffer(g, &(loom_buffer_info){.name = "a", .rank = 2, .sizes = sizes}) == 0)
+    return g;
+  loom_graph_free(g);
+  return NULL;
+}
+
+static void check_ancestors(const loom_graph *g, int n, bool (*edge)[MOST_OPS]) {
+  static bool reach[MOST_OPS][MOST_OPS];
+  memset(reach, 0, sizeof reach);
+  for (int i = 0; i < n; i++)
+    for (int k = i - 1; k >= 0; k--) {
+      reach[i][k] = edge[i][k];
+      for (int m = k + 1; m < i && !reach[i][k]; m++) reach[i][k] = reach[i][m] && reach[m][k];
+    }
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < n; k++) assert_int_equal(loom_graph_depends(g, i, k), reach[i][k]);
+}
+
+static void test_ancestors(void **state) {
+  (void)state;
+  static bool edge[MOST_OPS][MOST_OPS];
+  uint64_t seed = test_seed("test_graph");
+  for (int round = 0; round < ROUNDS; round++) {
+    loom_ctx *ctx = loom_ctx_new();
+    loom_graph *g = begin(ctx);
+    int n = 1 + random_below(&seed, MOST_OPS);
+    memset(edge, 0, sizeof edge);
+    for (int i = 0; i < n; i++) {
+      int reads[3];
+      size_t n_reads = (size_t)random_below(&seed, 4);
+      for (size_t k = 0; k < n_reads; k++) {
+        reads[k] = random_below(&seed, i + 1);
+        if (reads[k] > 0) edge[i][reads[k] - 1] = true;
+      }
+      assert_int_equal(add(g, ctx, i, n_reads, reads), i);
+    }
+    check_ancestors(g, n, edge);
+    loom_graph_free(g);
+    loom_ctx_free(ctx);
+  }
+}
+
+/* Every read of buffer b is the one loom_dep that its writer has too. */
+static void test_equal_accesses(void **state) {
+  (void)state;
+  loom_ctx *ctx = loom_ctx_new();
+  loom_graph *g = begin(ctx);
+  const loom_op *ops;
+  for (int i = 0; i < 100; i++)
+    assert_int_equal(add(g, ctx, i, i > 0 ? 2 : 1, (int[]){i, i / 2}), i);
+  loom_graph_ops(g, &ops);
+  for (int i = 1; i < 100; i++) {
+    assert_ptr_equal(ops[i].dep_reads[0], ops[i - 1].dep_writes[0]);
+    assert_int_equal(ops[i].dep_reads[0]->n, 1);
+    assert_int_equal(ops[i].dep_reads[0]->bytes, 512);
+  }
+  const loom_buffer *buffers;
+  loom_graph_buffers(g, &buffers);
+  assert_int_equal(buffers[10].n_users, 3);
+  loom_graph_free(g);
+  loom_ctx_free(ctx);
+}
+
+static bool build_all(loom_ctx *ctx) {
+  loom_graph *g = begin(ctx);
+  bool good = g != NULL;
+  for (int i = 0; good && i < 40; i++) good = add(g, ctx, i, 2, (int[]){i, i / 3}) == i;
+  loom_graph_free(g);
+  return good;
+}
+
+static void test_memory(void **state) {
+  (void)state;
+  for (size_t extra = 0;; extra += 512) {
+    loom_ctx *ctx = loom_ctx_new();
+    loom_base_of(ctx)->bytes_limit = loom_ctx_bytes(ctx) + extra;
+    bool good = build_all(ctx);
+    if (!good) assert_int_equal(loom_error_status(ctx), LOOM_ERR_MEMORY);
+    loom_ctx_free(ctx);
+    if (good) break;
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_ancestors),
+                                     cmocka_unit_test(test_equal_accesses),
+                                     cmocka_unit_test(test_memory)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
