@@ -767,10 +767,12 @@ typedef struct loom_options {
 LOOM_API LOOM_GIVE loom_result *loom_analyze(const loom_workload *w, const loom_arch *a,
                                              const loom_mapping *m, const loom_options *options);
 /* The figures of the model `exact`, counted by walking every point of the loops: numbers only, of
-** nests of limited size.  Holders of a kind of their own are refused; options->model is not looked
-** at. */
+** nests of limited size.  Sizes and tiles are taken where n symbols have their values.  Holders of a
+** kind of their own are refused; options->model is not looked at. */
 LOOM_API LOOM_GIVE loom_result *loom_simulate(const loom_workload *w, const loom_arch *a,
-                                              const loom_mapping *m, const loom_options *options);
+                                              const loom_mapping *m, const loom_options *options,
+                                              size_t n, const loom_expr *symbols,
+                                              const loom_expr *values);
 LOOM_API void loom_result_free(loom_result *r);
 LOOM_API size_t loom_result_einsums(const loom_result *r);
 LOOM_API const char *loom_result_einsum(const loom_result *r, size_t einsum);

@@ -101,6 +101,20 @@ describe("einloom eval", function()
     end
   end)
 
+  it("counts by walking the loops, at points too", function()
+    local status, out = command("simulate", matmul, "--at", "M0=16", "--at", "M0=8")
+    assert.are.equal(0, status)
+    assert.truthy(out:find("at M0=16", 1, true))
+    assert.truthy(out:find("at M0=8", 1, true))
+    local refused, _, err = command("simulate", matmul)
+    assert.are.equal(1, refused)
+    assert.truthy(err:find("needs integers above 0", 1, true))
+    status, out = command("simulate", files.path "golden/mapping/matmul.json", "--case",
+      "matmul_003")
+    assert.are.equal(0, status)
+    assert.truthy(out:find("operations", 1, true))
+  end)
+
   it("reports invalid mappings and goes on to the next case", function()
     local status, out, err = command("eval", files.path "golden/mapping/errors.json")
     assert.are.equal(1, status)

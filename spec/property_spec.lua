@@ -65,7 +65,8 @@ end
 -- What is per parent unit is of all of them in the reference once a loop spreads the parents.
 local not_in_reference = {
   max_per_parent_reads_to_parent = true, max_per_parent_writes_to_parent = true,
-  min_per_parent_skipped_first_reads_to_parent = true, max_occupancy = true, n_loops_above = true, total_deliveries = true, total_departures = true,
+  min_per_parent_skipped_first_reads_to_parent = true, max_occupancy = true,
+  n_loops_above = true, total_deliveries = true, total_departures = true,
   total_drains = true, fewest_live = true, instances = true,
 }
 

@@ -206,6 +206,17 @@ describe("loom.simulate by hand", function()
     assert.truthy(large:find("10000000000 points", 1, true))
   end)
 
+  it("takes symbols at a point", function()
+    local w = { sizes = { m = loom.symbol "M" }, bits = 1, "Z[m] = A[m]" }
+    local text = "Main: A Z\nfor m tile M0\n Glb: A Z\n for m\n  MAC"
+    local r = assert(simulate(w, text, { at = { M = 7, M0 = 3 } }))
+    check({ max_occupancy = 3, total_reads_to_parent = 7 }, r.Glb.A)
+    assert.equal(7, r.compute.total_ops:tointeger())
+    assert.has_error(function() simulate(w, text, { at = { M = 7, M0 = 0 } }) end)
+    assert.has_error(function() simulate(w, text, { at = { M1 = 7 } }) end)
+    assert.has_error(function() simulate(w, text, { at = 3 }) end)
+  end)
+
   it("refuses kinds of holders of one's own", function()
     local w = { sizes = { m = 4 }, bits = 1, "Z[m] = A[m]" }
     local r, message = simulate(w, "Main: A Z\ncustom cache Glb: A\nfor m\n MAC",

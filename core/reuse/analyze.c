@@ -294,7 +294,7 @@ static loom_status analyze_all(loom_analysis *an) {
 }
 
 loom_result *loom_analyze_by(const loom_workload *w, const loom_arch *a, const loom_mapping *m,
-                             const loom_options *options, loom_counter count) {
+                             const loom_options *options, loom_counter count, const void *given) {
   loom_ctx *ctx = w->ctx;
   if (loom_error_status(ctx) != LOOM_OK) return NULL;
   if (a->ctx != ctx || m->ctx != ctx) {
@@ -308,7 +308,8 @@ loom_result *loom_analyze_by(const loom_workload *w, const loom_arch *a, const l
                       .m = m,
                       .options = options,
                       .rules = &loom_reference_rules,
-                      .count = count};
+                      .count = count,
+                      .given = given};
   bool good = begin(&an) && analyze_all(&an) == LOOM_OK;
   return finish(&an, good);
 }
@@ -318,5 +319,5 @@ loom_result *loom_analyze(const loom_workload *w, const loom_arch *a, const loom
   static const loom_options strict = {0};
   if (!options) options = &strict;
   bool exact = options->model == LOOM_EXACT;
-  return loom_analyze_by(w, a, m, options, exact ? loom_exact_count : count_by_reference);
+  return loom_analyze_by(w, a, m, options, exact ? loom_exact_count : count_by_reference, NULL);
 }

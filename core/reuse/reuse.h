@@ -85,6 +85,7 @@ struct loom_analysis {
   /* The statistics of the einsum at hand, whose path is there: those of compute, then each tensor's
   ** with loom_part_add_tensor. */
   loom_counter count;
+  const void *given; /* what count was told */
   loom_result *result;
   loom_arena kept, scratch; /* until the end; until the next einsum */
   loom_expr zero, one;
@@ -141,9 +142,9 @@ loom_result *loom_result_new(loom_ctx *ctx);
 /* Marks every expression of stats for a collection. */
 void loom_stats_mark(loom_ctx *ctx, const loom_stats *stats);
 
-/* As loom_analyze, each einsum counted by `count`. */
+/* As loom_analyze, each einsum counted by `count`, which finds `given` in the analysis. */
 loom_result *loom_analyze_by(const loom_workload *w, const loom_arch *a, const loom_mapping *m,
-                             const loom_options *options, loom_counter count);
+                             const loom_options *options, loom_counter count, const void *given);
 
 /* ---- steps, in order ---------------------------------------------------------------------- */
 

@@ -5,27 +5,42 @@
 /* Points times buffets that are walked at most. */
 #define MOST_VISITS ((size_t)200 * 1000 * 1000)
 
+/* Values of symbols. */
+typedef struct point {
+  size_t n;
+  const loom_expr *symbols, *values;
+} point;
+
 /* ---- numbers ------------------------------------------------------------------------------ */
 
 static loom_status not_a_number(const loom_analysis *an, int source, const char *what,
                                 const char *variable, loom_expr e) {
+  if (e == LOOM_NONE) return loom_failed(an);
   char *text = loom_print(an->ctx, e, LOOM_INFIX);
   loom_status status = loom_fail(an, LOOM_ERR_DOMAIN, source,
-                                 "a walk of the loops needs numbers: the %s of '%s' is %s", what,
-                                 variable, text ? text : "?");
+                                 "a walk of the loops needs integers above 0: the %s of '%s' is %s",
+                                 what, variable, text ? text : "?");
   loom_free(text);
   return status;
+}
+
+/* The integer above 0 that an expression is where the symbols have their values. */
+static bool read_number(const loom_analysis *an, loom_expr *e, int64_t *value) {
+  const point *p = an->given;
+  if (p->n > 0) *e = loom_substitute(an->ctx, *e, p->n, p->symbols, p->values);
+  return *e != LOOM_NONE && loom_as_int(an->ctx, *e, value) && *value > 0;
 }
 
 static loom_status read_sizes(sim *s, int leaf) {
   const loom_analysis *an = s->an;
   for (size_t v = 0; v < an->w->variables.n; v++) {
     const loom_variable *variable = &an->w->variables.at[v];
-    if (loom_as_int(an->ctx, variable->size, &s->sizes[v])) continue;
+    loom_expr size = variable->size;
+    if (read_number(an, &size, &s->sizes[v])) continue;
     bool looped = false;
     for (size_t i = 0; i < an->n_loops; i++) looped = looped || an->loops[i].variable == (int)v;
     if (looped || loom_einsum_has_variable(an->einsum, (int)v))
-      return not_a_number(an, leaf, "size", variable->name, variable->size);
+      return not_a_number(an, leaf, "size", variable->name, size);
     s->sizes[v] = 1;
   }
   return LOOM_OK;
@@ -35,12 +50,12 @@ static loom_status read_loop(sim *s, size_t i) {
   const loom_analysis *an = s->an;
   const loom_loop *from = &an->loops[i];
   const char *names[] = {"tile", "step", "first tile"};
-  const loom_expr from_parts[] = {from->tile, from->step, from->first};
+  loom_expr from_parts[] = {from->tile, from->step, from->first};
   sim_loop *loop = &s->loops[i];
   int64_t *parts[] = {&loop->tile, &loop->step, &loop->first};
   *loop = (sim_loop){.variable = from->variable, .spatial = from->spatial};
   for (int k = 0; k < 3; k++)
-    if (from_parts[k] != LOOM_NONE && !loom_as_int(an->ctx, from_parts[k], parts[k]))
+    if (from_parts[k] != LOOM_NONE && !read_number(an, &from_parts[k], parts[k]))
       return not_a_number(an, an->path[from->at].source, names[k],
                           an->w->variables.at[from->variable].name, from_parts[k]);
   if (from->step == LOOM_NONE) loop->step = loop->tile;
@@ -149,9 +164,11 @@ static loom_status count_by_walking(loom_analysis *an, loom_result_part *part) {
 }
 
 loom_result *loom_simulate(const loom_workload *w, const loom_arch *a, const loom_mapping *m,
-                           const loom_options *options) {
+                           const loom_options *options, size_t n, const loom_expr *symbols,
+                           const loom_expr *values) {
+  const point at = {n, symbols, values};
   loom_options exact = options ? *options : (loom_options){0};
   exact.model = LOOM_EXACT;
   exact.allow_growing_tiles = true;
-  return loom_analyze_by(w, a, m, &exact, count_by_walking);
+  return loom_analyze_by(w, a, m, &exact, count_by_walking, &at);
 }

@@ -135,14 +135,39 @@ static void read_options(bind_callbacks *callbacks, loom_options *options) {
   options->n_analyzers = n;
 }
 
-typedef loom_result *(*analyze_function)(const loom_workload *, const loom_arch *,
-                                         const loom_mapping *, const loom_options *);
+/* The expressions of the list at index i, one for each of n symbols.  [-0, +1, v] */
+static loom_expr *read_list(bind_scope *s, int i, size_t n) {
+  lua_State *L = s->L;
+  loom_expr *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
+  for (size_t k = 0; k < n; k++) {
+    lua_rawgeti(L, i, (lua_Integer)k + 1);
+    list[k] = bind_take(s, "a symbol and its value");
+  }
+  return list;
+}
 
-static int analyze_by(lua_State *L, analyze_function analyze) {
+/* Values of symbols: two lists at indices 5 and 6, or nothing.  [-0, +0|2, v] */
+typedef struct point {
+  size_t n;
+  loom_expr *symbols, *values;
+} point;
+
+static point read_point(bind_scope *s) {
+  lua_State *L = s->L;
+  if (lua_isnil(L, 5)) return (point){0};
+  luaL_checktype(L, 5, LUA_TTABLE);
+  luaL_checktype(L, 6, LUA_TTABLE);
+  point p = {.n = lua_rawlen(L, 5)};
+  p.symbols = read_list(s, 5, p.n);
+  p.values = read_list(s, 6, p.n);
+  return p;
+}
+
+static int analyze_by(lua_State *L, bool walk) {
   static const char *const types[] = {BIND_WORKLOAD, BIND_ARCH, BIND_MAPPING};
   bind_scope s;
   bind_object *objects[3];
-  lua_settop(L, 4);
+  lua_settop(L, 6);
   for (int i = 0; i < 3; i++) {
     objects[i] = bind_check_object(&s, L, i + 1, types[i]);
     luaL_argcheck(L, objects[i]->owner == objects[0]->owner, i + 1, "object of another context");
@@ -150,10 +175,13 @@ static int analyze_by(lua_State *L, analyze_function analyze) {
   bind_callbacks callbacks = {.scope = &s};
   loom_options options = {0};
   read_options(&callbacks, &options);
+  point at = read_point(&s);
   bind_object *object = bind_new_object(&s, BIND_RESULT, release);
   bind_hold(&s, 3, objects, 1);
-  loom_result *result =
-      analyze(objects[0]->handle, objects[1]->handle, objects[2]->handle, &options);
+  const loom_workload *w = objects[0]->handle;
+  loom_result *result = walk ? loom_simulate(w, objects[1]->handle, objects[2]->handle, &options,
+                                             at.n, at.symbols, at.values)
+                             : loom_analyze(w, objects[1]->handle, objects[2]->handle, &options);
   bind_hold(&s, 3, objects, -1);
   return bind_finish(&callbacks, object, result);
 }
@@ -161,12 +189,13 @@ static int analyze_by(lua_State *L, analyze_function analyze) {
 /* core.analyze(workload, arch, mapping[, options]) -> result, or nil, message, kind; an error of an
 ** analyzer is raised as it was.  [-0, +1|3, v] */
 static int l_analyze(lua_State *L) {
-  return analyze_by(L, loom_analyze);
+  return analyze_by(L, false);
 }
 
-/* core.simulate(workload, arch, mapping[, options]) -> as core.analyze.  [-0, +1|3, v] */
+/* core.simulate(workload, arch, mapping[, options[, symbols, values]]) -> as core.analyze.
+** [-0, +1|3, v] */
 static int l_simulate(lua_State *L) {
-  return analyze_by(L, loom_simulate);
+  return analyze_by(L, true);
 }
 
 void bind_open_analyze(lua_State *L) {

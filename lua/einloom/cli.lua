@@ -367,6 +367,48 @@ local function compare(args)
   return status
 end
 
+-- ---- simulate -----------------------------------------------------------------------------
+
+-- Walks one subject at each of its points; false where it exceeds a limit.
+local function simulate_one(entry, args, titled)
+  local loom = require "einloom"
+  local subject = entry.open()
+  subject.name = entry.name
+  local from = subject.result or subject
+  local list, places = points_of(subject, args)
+  if titled then say("-- ", subject.id) end
+  local done = true
+  for i, point in ipairs(#list > 0 and list or { subject.result and from.point or {} }) do
+    local options = options_of(subject, args)
+    options.at = point
+    local r, message, kind = loom.simulate(from.workload, from.arch, from.mapping, options)
+    if not r then fail(kind, message) end
+    if i > 1 then say "" end
+    done = print_result(subject, r, places[i]) and done
+  end
+  return done
+end
+
+local function simulate(args)
+  cli.points(args.at)
+  set_conventions(args)
+  run_first(args.with)
+  local status = OK
+  local list, titled = subjects(args.file, args)
+  for i, entry in ipairs(list) do
+    if i > 1 then say "" end
+    local ok, problem = pcall(simulate_one, entry, args, titled)
+    if ok and not problem then status = FAILED end
+    if not ok then
+      if type(problem) ~= "table" or problem.kind == "usage" then error(problem, 0) end
+      if entry.raw then problem.caller = nil end
+      complain((entry.name or "") .. message_of(problem))
+      status = FAILED
+    end
+  end
+  return status
+end
+
 -- ---- the other commands ---------------------------------------------------------------------
 
 local function verify(args)
@@ -433,6 +475,14 @@ local function add_commands(parser)
   c:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
     :count "*"
   add_conventions(c)
+  local s = parser:command("simulate", "Count a mapping by walking every point of its loops; print "
+    .. "the loop nest and the costs.")
+  s:argument("file", "As of eval; sizes and tiles are numbers, or --at makes numbers of them.")
+  s:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
+  s:option("--case", "The one case of the file with this id.")
+  s:option("--with", "A Lua script to run first, e.g. one that the file needs."):args(1)
+    :count "*"
+  add_conventions(s)
   local v = parser:command("verify", "Compute the cases of files and compare strictly.")
   v:argument("files",
     "JSON files: schemas mapping/1, fixed/1, tiles/1, expr/1; - is the standard input."):args "+"
@@ -461,7 +511,9 @@ local function make_parser()
   return parser
 end
 
-local commands = { eval = eval, compare = compare, verify = verify, repl = repl, run = run }
+local commands = {
+  eval = eval, compare = compare, simulate = simulate, verify = verify, repl = repl, run = run,
+}
 
 -- argparse ends the process after its help; here the text comes back instead.
 local function with_help(parser)

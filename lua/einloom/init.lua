@@ -90,24 +90,18 @@ function loom.analyze(workload, arch, mapping, options)
 end
 
 --- Counts a mapping by walking every point of its loops: the figures of the model `exact`, of nests
---- of limited size whose sizes and tiles are numbers. Otherwise as `loom.analyze`.
+--- of limited size whose sizes and tiles are numbers, or formulas that the point `at` makes numbers
+--- of. Otherwise as `loom.analyze`.
 ---@param workload einloom.Workload
 ---@param arch einloom.Arch
 ---@param mapping einloom.Mapping
----@param options? { allow_unknown_tensors: boolean?, allow_unmapped_einsums: boolean?
---- }|einloom.Conventions
+---@param options? { allow_unknown_tensors: boolean?, allow_unmapped_einsums: boolean?,
+--- at: table<string, any>? }|einloom.Conventions
 ---@return einloom.Result? result
 ---@return string? message
 ---@return string? kind
 function loom.simulate(workload, arch, mapping, options)
-  local all = options
-  if options == nil or type(options) == "table" then
-    all = { model = "exact" }
-    for key, value in pairs(options or {}) do all[key] = value end
-  end
-  local raw, message, kind = require "einloom.model".simulate(workload, arch, mapping, all)
-  if not raw then return nil, message, kind end
-  return require "einloom.result".new(raw, workload, arch, mapping, all)
+  return require "einloom.simulate".run(workload, arch, mapping, options)
 end
 
 --- Computes the cases of a file and compares: a summary with the lines of differences in it.

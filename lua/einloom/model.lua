@@ -425,7 +425,7 @@ local function at_tensor(message, w, m)
   return result or message
 end
 
-local function run(analyze, w, a, m, options)
+local function run(analyze, w, a, m, options, ...)
   check_kinds(w, a, m)
   options = options or {}
   check_options(options)
@@ -436,7 +436,7 @@ local function run(analyze, w, a, m, options)
     e.caller = nil
     return nil, errors.annotate(tostring(e), raw(m).source), e.kind
   end
-  local result, message, kind = analyze(core_w, core_a, core_m, core_options(options))
+  local result, message, kind = analyze(core_w, core_a, core_m, core_options(options), ...)
   if result then return result end
   if kind == "unknown_tensor" then message = at_tensor(message, w, m) end
   return nil, errors.annotate(message, raw(m).source), kind
@@ -458,9 +458,11 @@ end
 ---@param a einloom.Arch
 ---@param m einloom.Mapping
 ---@param options? table as of model.analyze
+---@param symbols? userdata[] symbols that are taken at
+---@param values? userdata[] these values
 ---@return userdata? result, string? message, string? kind
-function model.simulate(w, a, m, options)
-  return run(core.simulate, w, a, m, options)
+function model.simulate(w, a, m, options, symbols, values)
+  return run(core.simulate, w, a, m, options, symbols, values)
 end
 
 -- What a latency rule that is a function returns, checked; its errors with its place.

@@ -396,10 +396,12 @@ function core.analyze(w, a, m, options) end
 ---@param a einloom.CoreArch
 ---@param m einloom.CoreMapping
 ---@param options? table
+---@param symbols? einloom.Expr[] sizes and tiles are taken where these
+---@param values? einloom.Number[] have these values
 ---@return einloom.CoreResult? result
 ---@return string? message
 ---@return string? kind
-function core.simulate(w, a, m, options) end
+function core.simulate(w, a, m, options, symbols, values) end
 
 ---@alias einloom.LatencyFormula fun(counts: table<string, einloom.Expr>, about: { component: string, einsum: string, throughput: table<string, einloom.Expr> }): einloom.Number
 
