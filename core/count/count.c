@@ -64,6 +64,7 @@ static void put_loop(speller *s, const loom_count_loop *loop) {
   put(s, number_of(s, loop->variable));
   put(s, loop->spatial);
   put(s, loop->spatial && loop->shared);
+  put(s, s->problem->access->output && loop->anew);
   put_quantity(s, loop->tile);
   put_quantity(s, first);
   put_quantity(s, step);
@@ -96,7 +97,6 @@ static bool spell(speller *s, unsigned figures) {
   put(s, p->access->output && p->to_one_unit);
   put(s, (int64_t)p->above_parent);
   put(s, (int64_t)p->above_holder);
-  put(s, p->access->output ? (int64_t)p->anew : 0);
   put(s, (int64_t)n_loops);
   put(s, (int64_t)p->access->ranks.n);
   for (size_t i = 0; i < n_loops; i++) put_loop(s, &p->loops[i]);
@@ -157,7 +157,6 @@ static bool read_numbers(loom_tally *t, reader *r, loom_numbers *p, unsigned *fi
   p->to_one_unit = get(r);
   p->above_parent = (int)get(r);
   p->above_holder = (int)get(r);
-  p->anew = (int)get(r);
   p->n_loops = (int)get(r);
   p->n_ranks = (int)get(r);
   p->loops = loom_tally_new(t, (size_t)p->n_loops + 1, sizeof *p->loops);
@@ -168,6 +167,7 @@ static bool read_numbers(loom_tally *t, reader *r, loom_numbers *p, unsigned *fi
     cut->variable = (int)get(r);
     cut->spatial = get(r);
     cut->shared = get(r);
+    cut->anew = get(r);
     cut->tile = get_quantity(r);
     cut->first = get_quantity(r);
     cut->step = get_quantity(r);

@@ -37,6 +37,7 @@ typedef struct loom_count_loop {
   int variable; /* of the workload */
   bool spatial;
   bool shared;                 /* spatial: one read or write serves all its units */
+  bool anew;                   /* first reads: every index of the loop begins afresh; outside p */
   loom_expr tile, first, step; /* first, step LOOM_NONE: as tile */
 } loom_count_loop;
 
@@ -47,7 +48,6 @@ typedef struct loom_count_problem {
   size_t n_loops;             /* of the path, outermost first; variables without loops are whole */
   const loom_count_loop *loops;
   size_t above_parent, above_holder; /* loops above p, above h */
-  size_t anew; /* first reads: each index vector of that many outermost loops begins afresh */
   loom_lifetime lifetime;
   bool to_one_unit; /* old partial sums go to the first of the units that share */
 } loom_count_problem;

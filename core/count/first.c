@@ -20,8 +20,8 @@ typedef struct first_walk {
   lane *lanes;
   int n_loops;
   int *loops, *place; /* of the group, outermost first; whose they are */
-  int anew;           /* of loops: those before it begin afresh */
-  int64_t whole;      /* elements there are */
+  int64_t *at_anew; /* by loop of the group: the index at hand of those that begin afresh, or -1 */
+  int64_t whole;    /* elements there are */
   loom_runs *sets, touched, fresh, seen, here, both;
   size_t *at, *count;
   int64_t *by_owner;
@@ -82,14 +82,10 @@ static bool count_step(first_walk *w) {
 
 /* ---- walking -------------------------------------------------------------------------------- */
 
-static bool complete(const first_walk *w, int at) {
-  return at >= w->anew && loom_runs_size(&w->seen) == w->whole;
-}
-
 static bool walk(first_walk *w, int at);
 
 static bool walk_temporal(first_walk *w, int at, const loom_cut *cut, lane *l) {
-  for (int64_t i = 0;; i++) {
+  for (int64_t i = cut->anew ? w->at_anew[at] : 0;; i++) {
     bool any = false;
     size_t n = l->width[l->depth];
     if (!loom_tally_spend(w->t, n)) return false;
@@ -102,7 +98,7 @@ static bool walk_temporal(first_walk *w, int at, const loom_cut *cut, lane *l) {
     bool good = walk(w, at + 1);
     l->depth--;
     if (!good) return false;
-    if (complete(w, at)) return true;
+    if (cut->anew || loom_runs_size(&w->seen) == w->whole) return true;
   }
 }
 
@@ -110,9 +106,11 @@ static bool walk_spatial(first_walk *w, int at, const loom_cut *cut, lane *l) {
   size_t units = (size_t)l->chain->units[l->depth], n = l->width[l->depth];
   if (!loom_tally_spend(w->t, n * units)) return false;
   for (size_t u = 0; u < n; u++)
-    for (size_t k = 0; k < units; k++)
+    for (size_t k = 0; k < units; k++) {
+      bool left_out = cut->anew && (int64_t)k != w->at_anew[at];
       l->state[l->depth + 1][u * units + k] =
-          loom_cut_piece(cut, l->state[l->depth][u], (int64_t)k);
+          left_out ? (loom_run){0, 0} : loom_cut_piece(cut, l->state[l->depth][u], (int64_t)k);
+    }
   l->depth++;
   bool good = walk(w, at + 1);
   l->depth--;
@@ -120,11 +118,25 @@ static bool walk_spatial(first_walk *w, int at, const loom_cut *cut, lane *l) {
 }
 
 static bool walk(first_walk *w, int at) {
-  if (at == w->anew) w->seen.n = 0;
   if (at == w->n_loops) return count_step(w);
   const loom_cut *cut = &w->p->loops[w->loops[at]];
   lane *l = &w->lanes[w->place[at]];
   return cut->spatial ? walk_spatial(w, at, cut, l) : walk_temporal(w, at, cut, l);
+}
+
+/* Once for every index vector of the loops that begin afresh. */
+static bool walk_all(first_walk *w) {
+  for (bool more = true; more;) {
+    w->seen.n = 0;
+    if (!loom_tally_spend(w->t, 1) || !walk(w, 0)) return false;
+    more = false;
+    for (int at = 0; at < w->n_loops && !more; at++) {
+      if (!w->p->loops[w->loops[at]].anew) continue;
+      more = ++w->at_anew[at] < loom_cut_most(w->p, w->loops[at]);
+      if (!more) w->at_anew[at] = 0;
+    }
+  }
+  return true;
 }
 
 /* ---- preparation ---------------------------------------------------------------------------- */
@@ -167,7 +179,7 @@ static bool prepare_lane(loom_tally *t, const loom_numbers *p, const loom_chain 
 }
 
 static bool prepare(first_walk *w) {
-  const loom_group *g = w->x->g;
+  const loom_index_group *g = w->x->g;
   size_t n = (size_t)g->n_variables, loops = (size_t)w->p->above_holder + 1;
   w->lanes = loom_tally_new(w->t, n, sizeof *w->lanes);
   w->sets = loom_tally_new(w->t, n, sizeof *w->sets);
@@ -175,7 +187,9 @@ static bool prepare(first_walk *w) {
   w->count = loom_tally_new(w->t, n, sizeof *w->count);
   w->loops = loom_tally_new(w->t, loops, sizeof *w->loops);
   w->place = loom_tally_new(w->t, loops, sizeof *w->place);
-  if (!w->lanes || !w->sets || !w->at || !w->count || !w->loops || !w->place) return false;
+  w->at_anew = loom_tally_new(w->t, loops, sizeof *w->at_anew);
+  if (!w->lanes || !w->sets || !w->at || !w->count || !w->loops || !w->place || !w->at_anew)
+    return false;
   for (size_t v = 0; v < n; v++) {
     const loom_chain *c = &w->x->chains[v];
     if (!prepare_lane(w->t, w->p, c, &w->lanes[v])) return false;
@@ -185,7 +199,6 @@ static bool prepare(first_walk *w) {
   for (int l = 0; l < w->p->above_holder; l++)
     for (int v = 0; v < g->n_variables; v++) {
       if (w->p->loops[l].variable != g->variables[v]) continue;
-      if (l < w->p->anew) w->anew = w->n_loops + 1;
       w->loops[w->n_loops] = l;
       w->place[w->n_loops++] = v;
     }
@@ -194,7 +207,7 @@ static bool prepare(first_walk *w) {
   return true;
 }
 
-bool loom_group_is_partition(const loom_numbers *p, const loom_group *g) {
+bool loom_index_group_is_partition(const loom_numbers *p, const loom_index_group *g) {
   if (g->n_variables != 1 || g->n_ranks == 0 || !g->affine || g->weight[0] == 0) return false;
   for (int l = 0; l < p->above_holder; l++)
     if (p->loops[l].variable == g->variables[0] && p->loops[l].step != p->loops[l].tile)
@@ -217,7 +230,7 @@ static bool first_of_partition(loom_tally *t, const loom_grouped *x, int64_t *by
 }
 
 bool loom_count_first(loom_tally *t, const loom_grouped *x, int64_t *by_owner) {
-  if (loom_group_is_partition(x->p, x->g)) return first_of_partition(t, x, by_owner);
+  if (loom_index_group_is_partition(x->p, x->g)) return first_of_partition(t, x, by_owner);
   first_walk w = {.t = t, .p = x->p, .x = x, .by_owner = by_owner};
-  return prepare(&w) && walk(&w, 0);
+  return prepare(&w) && walk_all(&w);
 }

@@ -243,8 +243,8 @@ static bool list_joint(loom_tally *t, loom_grouped *x) {
   return true;
 }
 
-bool loom_grouped_begin(loom_tally *t, const loom_numbers *p, const loom_group *g, loom_view view,
-                        loom_grouped *x) {
+bool loom_grouped_begin(loom_tally *t, const loom_numbers *p, const loom_index_group *g,
+                        loom_view view, loom_grouped *x) {
   size_t n = (size_t)g->n_variables;
   *x = (loom_grouped){.p = p, .g = g, .tiles.length = n, .pairs.length = n};
   x->chains = loom_tally_new(t, n, sizeof *x->chains);

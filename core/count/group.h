@@ -20,7 +20,7 @@ typedef struct loom_figures {
 
 typedef struct loom_grouped {
   const loom_numbers *p;
-  const loom_group *g;
+  const loom_index_group *g;
   loom_chain *chains;            /* by place in the group */
   loom_words tiles, pairs;       /* one kind of each variable */
   LOOM_LIST(int64_t) size;       /* by tiles */
@@ -34,12 +34,12 @@ typedef struct loom_grouped {
   LOOM_LIST(loom_figures) of_owner; /* distinct */
 } loom_grouped;
 
-bool loom_grouped_begin(loom_tally *t, const loom_numbers *p, const loom_group *g, loom_view view,
-                        loom_grouped *group);
+bool loom_grouped_begin(loom_tally *t, const loom_numbers *p, const loom_index_group *g,
+                        loom_view view, loom_grouped *group);
 bool loom_grouped_count(loom_tally *t, loom_grouped *group, int n_advance, bool owners,
                         bool with_first);
 /* Each element is in one tile only: one variable, whose tiles do not overlap. */
-bool loom_group_is_partition(const loom_numbers *p, const loom_group *g);
+bool loom_index_group_is_partition(const loom_numbers *p, const loom_index_group *g);
 /* The largest tile. */
 int64_t loom_grouped_largest(loom_tally *t, loom_grouped *group);
 

@@ -132,7 +132,7 @@ static int root(int *parent, int i) {
 }
 
 static bool fill_group(loom_tally *t, loom_numbers *p, int *parent, int of) {
-  loom_group *g = &p->groups[p->n_groups];
+  loom_index_group *g = &p->groups[p->n_groups];
   g->variables = loom_tally_new(t, (size_t)p->n_variables, sizeof *g->variables);
   g->ranks = loom_tally_new(t, (size_t)p->n_ranks + 1, sizeof *g->ranks);
   g->affine = true;
@@ -150,7 +150,7 @@ static bool fill_group(loom_tally *t, loom_numbers *p, int *parent, int of) {
   return true;
 }
 
-static bool weigh(loom_tally *t, loom_numbers *p, loom_group *g) {
+static bool weigh(loom_tally *t, loom_numbers *p, loom_index_group *g) {
   int64_t weight = 1;
   g->weight = loom_tally_new(t, (size_t)g->n_variables, sizeof *g->weight);
   g->ascending = loom_tally_new(t, (size_t)g->n_variables, sizeof *g->ascending);
@@ -216,7 +216,7 @@ static bool add_set(loom_tally *t, const loom_runs *in, const loom_runs *set, in
   return true;
 }
 
-static bool affine_image(loom_tally *t, const loom_group *g, const loom_runs *sets,
+static bool affine_image(loom_tally *t, const loom_index_group *g, const loom_runs *sets,
                          loom_runs *out) {
   loom_runs *now = &t->scratch[0], *next = &t->scratch[1];
   now->n = 0;
@@ -257,7 +257,7 @@ static int64_t index_at(const loom_index *x, const int64_t *values) {
 }
 
 /* Every point, one after the other. */
-static bool point_image(loom_tally *t, const loom_numbers *p, const loom_group *g, int place,
+static bool point_image(loom_tally *t, const loom_numbers *p, const loom_index_group *g, int place,
                         const loom_runs *sets, int64_t *values, loom_runs *out) {
   if (place == g->n_variables) {
     int64_t element = 0;
@@ -278,8 +278,8 @@ static bool point_image(loom_tally *t, const loom_numbers *p, const loom_group *
   return true;
 }
 
-bool loom_image(loom_tally *t, const loom_numbers *p, const loom_group *g, const loom_runs *sets,
-                loom_runs *out) {
+bool loom_image(loom_tally *t, const loom_numbers *p, const loom_index_group *g,
+                const loom_runs *sets, loom_runs *out) {
   for (int i = 0; i < g->n_variables; i++)
     if (sets[i].n == 0) return true;
   bool good;

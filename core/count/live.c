@@ -24,7 +24,7 @@ typedef struct live {
   int n_advance;
   int *group; /* by temporal loop of the holder's visit, outermost first */
   /* One group: */
-  const loom_group *g;
+  const loom_index_group *g;
   lane *lanes;
   int n_loops;
   int *loops, *place;
@@ -184,7 +184,7 @@ static bool prepare_lane(live *w, int v, int64_t extent) {
   return true;
 }
 
-static bool prepare_group(live *w, const loom_group *g, const loom_chain *chains) {
+static bool prepare_group(live *w, const loom_index_group *g, const loom_chain *chains) {
   size_t n = (size_t)g->n_variables;
   w->g = g;
   w->n_loops = 0;
@@ -209,7 +209,7 @@ static bool prepare_group(live *w, const loom_group *g, const loom_chain *chains
 }
 
 /* The distinct trees of a group's visits. */
-static bool list_trees(live *w, const loom_group *g, loom_words *found) {
+static bool list_trees(live *w, const loom_index_group *g, loom_words *found) {
   int n = g->n_variables;
   loom_chain *chains = loom_tally_new(w->t, (size_t)n, sizeof *chains);
   size_t *at = loom_tally_new(w->t, (size_t)n, sizeof *at);

@@ -11,7 +11,7 @@
 /* How a loop cuts an interval. */
 typedef struct loom_cut {
   int variable;
-  bool spatial, shared;
+  bool spatial, shared, anew;
   int64_t tile, first, step;
 } loom_cut;
 
@@ -26,13 +26,13 @@ typedef struct loom_index {
 
 /* Variables connected through ranks, and how an index vector of theirs becomes one integer: two
 ** vectors give the same if and only if they touch the same element. */
-typedef struct loom_group {
+typedef struct loom_index_group {
   int n_variables, n_ranks;
   int *variables, *ranks;
   bool affine;
   int64_t *weight; /* by place in variables; affine */
   int *ascending;  /* places, by absolute weight */
-} loom_group;
+} loom_index_group;
 
 typedef struct loom_numbers {
   int n_variables, n_loops, n_ranks, n_groups;
@@ -42,8 +42,8 @@ typedef struct loom_numbers {
   int64_t *values; /* room for one of each variable */
   loom_cut *loops;
   loom_index *ranks;
-  loom_group *groups;
-  int above_parent, above_holder, anew;
+  loom_index_group *groups;
+  int above_parent, above_holder;
   bool retain, to_one_unit;
 } loom_numbers;
 
@@ -60,8 +60,8 @@ int64_t loom_cut_most(const loom_numbers *p, int loop);
 
 /* Appends the elements touched by a product of sets, one for each variable of the group in its
 ** order, and makes the whole a set. */
-bool loom_image(loom_tally *t, const loom_numbers *p, const loom_group *g, const loom_runs *sets,
-                loom_runs *out);
+bool loom_image(loom_tally *t, const loom_numbers *p, const loom_index_group *g,
+                const loom_runs *sets, loom_runs *out);
 
 /* ---- words: lists of integers by number --------------------------------------------------- */
 

@@ -165,7 +165,7 @@ static bool units_are_apart(const loom_numbers *p) {
     for (int g = 0; g < p->n_groups; g++)
       for (int v = 0; v < p->groups[g].n_variables; v++)
         if (joined && p->groups[g].variables[v] == cut->variable && p->groups[g].n_ranks > 0 &&
-            !loom_group_is_partition(p, &p->groups[g]))
+            !loom_index_group_is_partition(p, &p->groups[g]))
           return false;
     if (cut->first != cut->tile) return false;
   }
@@ -174,7 +174,9 @@ static bool units_are_apart(const loom_numbers *p) {
 
 bool loom_count_traffic(loom_tally *t, const loom_numbers *p, unsigned figures,
                         int64_t out[LOOM_N_COUNT_FIGURES]) {
-  bool uneven = false, walk = p->retain && p->anew > 0 && (figures & OF_FIRST);
+  bool uneven = false, walk = false;
+  for (int l = 0; l < p->above_holder; l++)
+    walk = walk || (p->retain && p->loops[l].anew && (figures & OF_FIRST));
   unsigned shared = figures & OF_SHARED, units = figures & OF_UNITS;
   if (p->to_one_unit && ASKED(LOOM_COUNT_DELIVERIES)) shared |= 1u << LOOM_COUNT_READS;
   if (p->to_one_unit && ASKED(LOOM_COUNT_FIRST_DELIVERIES)) shared |= 1u << LOOM_COUNT_FIRST_READS;

@@ -23,7 +23,11 @@ typedef struct stepper {
   size_t *first;       /* by key: its first unit in units, which are sorted by it */
   size_t *units;
   loom_runs *held; /* by unit */
-  loom_runs *sets, here, fresh, left, arrives, leaves, merged, touched, seen, both, taken;
+  loom_runs *sets, here, fresh, left, arrives, leaves, both, taken;
+  loom_runs *seen, *touched;                   /* by index vector of the loops that begin afresh */
+  size_t n_anew, *anew_scale;                  /* by loop */
+  size_t *anew;                                /* by key: of its spatial ones */
+  size_t at_anew;                              /* of the temporal ones */
   int64_t *arrived, *departed, *first_arrived; /* by unit */
   int64_t *reads, *writes, *first_reads;       /* by owner */
   int64_t tile;
@@ -47,7 +51,7 @@ static bool copy(loom_tally *t, loom_runs *to, const loom_runs *from) {
 }
 
 /* What arrives at a working unit and what leaves it, to `arrives` and `leaves` of its key. */
-static bool step_unit(stepper *s, size_t unit) {
+static bool step_unit(stepper *s, size_t unit, size_t at) {
   s->here.n = s->fresh.n = s->left.n = 0;
   if (!loom_image(s->t, &s->p, s->p.groups, s->sets, &s->here)) return false;
   int64_t size = loom_runs_size(&s->here);
@@ -66,35 +70,39 @@ static bool step_unit(stepper *s, size_t unit) {
   if (!loom_runs_less(s->t, s->p.retain ? held : &s->here, s->p.retain ? &s->here : held, &s->left))
     return false;
   s->both.n = 0;
-  if (!loom_runs_less(s->t, &s->fresh, &s->seen, &s->both)) return false;
+  if (!loom_runs_less(s->t, &s->fresh, &s->seen[at], &s->both)) return false;
   s->first_arrived[unit] += loom_runs_size(&s->both);
   s->arrived[unit] += loom_runs_size(&s->fresh);
   s->departed[unit] += loom_runs_size(&s->left);
   return loom_runs_append(s->t, &s->arrives, &s->fresh) &&
          loom_runs_append(s->t, &s->leaves, &s->left) &&
-         loom_runs_append(s->t, &s->touched, &s->here) &&
+         loom_runs_append(s->t, &s->touched[at], &s->here) &&
          (!s->p.retain || copy(s->t, held, &s->here));
 }
 
 static bool count_step(stepper *s) {
-  s->touched.n = 0;
   for (size_t k = 0; k < s->n_keys; k++) {
+    size_t at = s->at_anew + s->anew[k];
     s->arrives.n = s->leaves.n = s->taken.n = s->both.n = 0;
     size_t last = s->first[k + 1];
     for (size_t i = s->first[k]; i < last; i++) {
       if (!loom_tally_spend(s->t, 1)) return false;
-      if (set_unit(s, s->units[i]) && !step_unit(s, s->units[i])) return false;
+      if (set_unit(s, s->units[i]) && !step_unit(s, s->units[i], at)) return false;
     }
     loom_runs_settle(s->t, &s->arrives);
     loom_runs_settle(s->t, &s->leaves);
     s->both.n = 0;
-    if (!loom_runs_less(s->t, &s->arrives, &s->seen, &s->both)) return false;
+    if (!loom_runs_less(s->t, &s->arrives, &s->seen[at], &s->both)) return false;
     s->reads[s->owner[k]] += loom_runs_size(&s->arrives);
     s->writes[s->owner[k]] += loom_runs_size(&s->leaves);
     s->first_reads[s->owner[k]] += loom_runs_size(&s->both);
   }
-  if (!loom_runs_append(s->t, &s->seen, &s->touched)) return false;
-  loom_runs_settle(s->t, &s->seen);
+  for (size_t k = 0; k < s->n_keys; k++) {
+    size_t at = s->at_anew + s->anew[k];
+    if (!loom_runs_append(s->t, &s->seen[at], &s->touched[at])) return false;
+    loom_runs_settle(s->t, &s->seen[at]);
+    s->touched[at].n = 0;
+  }
   return loom_tally_good(s->t);
 }
 
@@ -134,14 +142,16 @@ static bool cut_all(stepper *s, const loom_cut *cut, int64_t i) {
 }
 
 static bool walk(stepper *s, int at) {
-  if (at == s->p.anew) s->seen.n = 0;
   if (at == s->p.above_holder) return count_step(s);
   const loom_cut *cut = &s->p.loops[at];
   lane *l = &s->lanes[cut->variable];
   for (int64_t i = 0; cut_all(s, cut, i); i++) {
+    size_t outside = s->at_anew;
+    if (!cut->spatial) s->at_anew += (size_t)i * s->anew_scale[at];
     l->depth++;
     bool good = walk(s, at + 1);
     l->depth--;
+    s->at_anew = outside;
     if (!good) return false;
     if (cut->spatial) break;
   }
@@ -188,9 +198,10 @@ static bool list_units(stepper *s) {
   s->n_units = units;
   size_t *key_of = loom_tally_new(s->t, units, sizeof *key_of);
   size_t *owner_of = loom_tally_new(s->t, units, sizeof *owner_of);
+  size_t *anew_of = loom_tally_new(s->t, units, sizeof *anew_of);
   size_t *scale = loom_tally_new(s->t, n + 1, sizeof *scale);
   s->place = loom_tally_new(s->t, units * n + 1, sizeof *s->place);
-  if (!key_of || !owner_of || !scale || !s->place) return false;
+  if (!key_of || !owner_of || !anew_of || !scale || !s->place) return false;
   for (size_t v = 0; v < n; v++) scale[v] = 1;
   for (int l = s->p.above_holder; l-- > 0;) {
     const loom_cut *cut = &s->p.loops[l];
@@ -202,6 +213,7 @@ static bool list_units(stepper *s) {
       s->place[u * n + v] += i * scale[v];
       if (keyed) key_of[u] += i * keys;
       if (outside) owner_of[u] += i * owners;
+      anew_of[u] += i * s->anew_scale[l];
     }
     stride *= most;
     scale[v] *= most;
@@ -212,22 +224,41 @@ static bool list_units(stepper *s) {
   s->n_owners = owners;
   s->key = key_of;
   s->owner = loom_tally_new(s->t, keys, sizeof *s->owner);
+  s->anew = loom_tally_new(s->t, keys, sizeof *s->anew);
   s->first = loom_tally_new(s->t, keys + 1, sizeof *s->first);
   s->units = loom_tally_new(s->t, units, sizeof *s->units);
-  if (!s->owner || !s->first || !s->units) return false;
+  if (!s->owner || !s->anew || !s->first || !s->units) return false;
   for (size_t u = 0; u < units; u++) s->first[key_of[u] + 1]++;
   for (size_t k = 0; k < keys; k++) s->first[k + 1] += s->first[k];
   for (size_t u = 0; u < units; u++) {
     s->units[s->first[key_of[u]]++] = u;
     s->owner[key_of[u]] = owner_of[u];
+    s->anew[key_of[u]] = anew_of[u];
   }
   for (size_t k = keys; k > 0; k--) s->first[k] = s->first[k - 1];
   s->first[0] = 0;
   return true;
 }
 
+/* Numbers the index vectors of the loops that begin afresh. */
+static bool list_anew(stepper *s) {
+  s->n_anew = 1;
+  s->anew_scale = loom_tally_new(s->t, (size_t)s->p.above_holder + 1, sizeof *s->anew_scale);
+  if (!s->anew_scale) return false;
+  for (int l = 0; l < s->p.above_holder; l++) {
+    if (!s->p.loops[l].anew) continue;
+    s->anew_scale[l] = s->n_anew;
+    s->n_anew = (size_t)loom_tally_mul(s->t, (int64_t)s->n_anew, loom_cut_most(&s->p, l));
+  }
+  s->seen = loom_tally_new(s->t, s->n_anew, sizeof *s->seen);
+  s->touched = loom_tally_new(s->t, s->n_anew, sizeof *s->touched);
+  return s->seen && s->touched;
+}
+
 static bool prepare(stepper *s) {
-  if (!loom_numbers_group(s->t, &s->p, true) || !prepare_lanes(s) || !list_units(s)) return false;
+  if (!loom_numbers_group(s->t, &s->p, true) || !prepare_lanes(s) || !list_anew(s) ||
+      !list_units(s))
+    return false;
   s->held = loom_tally_new(s->t, s->n_units, sizeof *s->held);
   s->arrived = loom_tally_new(s->t, s->n_units, sizeof *s->arrived);
   s->first_arrived = loom_tally_new(s->t, s->n_units, sizeof *s->first_arrived);

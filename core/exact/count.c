@@ -22,7 +22,19 @@ static loom_status count_tensor(loom_analysis *an, loom_result_part *part, int a
   return status == LOOM_OK ? loom_part_add_tensor(an, part, &stats) : status;
 }
 
+/* What a storage node inside which a visit is looked at takes: the tile of the visit. */
+static loom_expr tile_of_visit(loom_analysis *an, const loom_access *access,
+                               const loom_expr *extents) {
+  (void)access;
+  (void)extents;
+  loom_asked asked = {.above_holder = an->exact->from, .tile = true};
+  return loom_elements(an, &asked);
+}
+
+static const loom_rules rules = {.name = "exact", .footprint = tile_of_visit};
+
 loom_status loom_exact_count(loom_analysis *an, loom_result_part *part) {
+  an->rules = &rules;
   loom_status status = loom_views_begin(an);
   if (status == LOOM_OK) status = count_operations(an, part);
   for (size_t i = 0; i < part->n_tensors && status == LOOM_OK; i++)

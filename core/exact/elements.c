@@ -101,8 +101,9 @@ static bool same_question(const loom_asked *a, const loom_asked *b) {
 static loom_asked simplest(const loom_analysis *an, loom_asked asked) {
   bool above = false, between = false, served = false;
   for (size_t i = 0; i < an->n_loops; i++) {
-    if (!an->loops[i].spatial || an->exact->place[i] >= asked.above_holder) continue;
-    bool outside = an->exact->place[i] < asked.above_parent;
+    size_t place = an->exact->place[i];
+    if (!an->loops[i].spatial || place >= asked.above_holder || place < an->exact->from) continue;
+    bool outside = place < asked.above_parent;
     above = above || outside;
     between = between || !outside;
     served = served || (!outside && an->exact->reuses[i]);

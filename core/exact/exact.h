@@ -83,7 +83,27 @@ typedef struct loom_answered {
   loom_expr value;
 } loom_answered;
 
+/* A holder of a tensor, or the compute unit. */
+typedef struct loom_holder {
+  const loom_path_node *node;
+  size_t above;  /* loops above it */
+  size_t visits; /* loops above what its traffic is for: of a toll, above the next inner holder */
+  bool skips_first; /* what its traffic is for leaves out first reads */
+  bool retains;     /* what its traffic is for keeps contents between visits */
+  bool has_parent;
+} loom_holder;
+
+/* Expressions to be marked. */
+typedef struct loom_kept {
+  struct loom_kept *next;
+  size_t n;
+  const loom_expr *at;
+} loom_kept;
+
 typedef struct loom_exact {
+  struct loom_exact *around; /* of the nest, where this one stands for the inside of a visit */
+  size_t from;               /* loops around that visit: they are not looked into */
+  loom_kept *kept;
   loom_view *whole;    /* by variable */
   int **loops_of;      /* by variable: its loops in path order, then -1 */
   unsigned char *ways; /* by loop: the view that is asked for */
@@ -98,11 +118,17 @@ typedef struct loom_exact {
 
 /* Counts the einsum at hand: loom_analysis.count of this model. */
 loom_status loom_exact_count(loom_analysis *an, loom_result_part *part);
+/* Marks what is being computed for a collection. */
+void loom_exact_mark(loom_ctx *ctx, const loom_exact *ex, size_t n_variables);
 
 /* ---- views.c ------------------------------------------------------------------------------ */
 
 /* Views of the einsum at hand: an->exact is new. */
 loom_status loom_views_begin(loom_analysis *an);
+/* A view of a whole variable of that extent. */
+bool loom_view_whole(loom_analysis *an, loom_view *view, loom_expr extent);
+/* Its pieces. */
+bool loom_view_pieces(loom_analysis *an, loom_view *view);
 /* The pieces of a variable with its loops taken as an->exact->ways says. NULL: out of memory. */
 loom_view *loom_view_of(loom_analysis *an, int variable);
 loom_expr loom_view_number(loom_analysis *an, loom_view *view);
@@ -155,7 +181,15 @@ loom_status loom_kept_elements(loom_analysis *an, const loom_asked *asked, bool 
 
 /* Operations, steps, fanout, first latencies, and the trips of the loops. */
 loom_status loom_exact_operations(loom_analysis *an, loom_stats *stats);
+/* The same of what is inside a visit, without first latencies. */
+bool loom_count_inside(loom_analysis *an, loom_stats *stats);
 /* The buffets of the tensor at hand. */
 loom_status loom_exact_traffic(loom_analysis *an, loom_stats *stats);
+/* Adds the buffet of a holder that stands in a list, innermost first, after those inside it. */
+bool loom_add_buffet(loom_analysis *an, const loom_holder *h, loom_stats *stats);
+/* Adds a buffet with its tile and nothing counted. */
+bool loom_add_empty_buffet(loom_analysis *an, const loom_holder *h, loom_stats *stats);
+/* Adds the buffet of a holder of a kind of its own, number `at` of the list. */
+bool loom_add_custom(loom_analysis *an, const loom_holder *holders, size_t at, loom_stats *stats);
 
 #endif

@@ -81,7 +81,9 @@ bool loom_fewest_live(loom_analysis *an, size_t above_holder, loom_expr *live) {
   *live = LOOM_NONE;
   if (!has_form(an)) return true;
   for (size_t i = 0; i < an->n_loops; i++)
-    an->exact->ways[i] = is_below(an, &d, i) ? LOOM_WAY_PASS : LOOM_WAY_LARGEST;
+    an->exact->ways[i] = is_below(an, &d, i) || an->exact->place[i] < an->exact->from
+                             ? LOOM_WAY_PASS
+                             : LOOM_WAY_LARGEST;
   *live = live_from(an, &d, 0);
   return *live != LOOM_NONE;
 }

@@ -5,13 +5,19 @@
 
 #include <string.h>
 
+/* Inside one visit of a holder, loops around it are not looked into. */
+static bool is_around(const loom_analysis *an, size_t loop) {
+  return an->exact->from > 0 && an->exact->place[loop] < an->exact->from;
+}
+
 /* Ways of the temporal and of the spatial loops, but CUT for the loops of one dimension. */
 static void take(loom_analysis *an, loom_way temporal, loom_way spatial, int fanout) {
   for (size_t i = 0; i < an->n_loops; i++) {
     const loom_loop *loop = &an->loops[i];
     loom_way way = loop->spatial ? spatial : temporal;
-    an->exact->ways[i] =
-        (unsigned char)(loop->spatial && loop->fanout == fanout ? LOOM_WAY_CUT : way);
+    if (loop->spatial && loop->fanout == fanout) way = LOOM_WAY_CUT;
+    if (is_around(an, i)) way = LOOM_WAY_PASS;
+    an->exact->ways[i] = (unsigned char)way;
   }
 }
 
@@ -97,4 +103,12 @@ loom_status loom_exact_operations(loom_analysis *an, loom_stats *stats) {
   bool good = count_operations(an, stats) && count_fanout(an, stats) && count_trips(an);
   if (good && !an->einsum->is_copy) good = count_first_latencies(an, stats);
   return good ? LOOM_OK : loom_failed(an);
+}
+
+bool loom_count_inside(loom_analysis *an, loom_stats *stats) {
+  stats->n_first_latency = an->n_first_latency;
+  for (size_t i = 0; i < an->n_loops; i++)
+    if (an->loops[i].first_latency >= 0)
+      stats->first_latency[an->loops[i].first_latency] = (loom_first_latency){.loop = (int)i};
+  return count_operations(an, stats) && count_fanout(an, stats);
 }

@@ -64,7 +64,8 @@ loom_status loom_kept_elements(loom_analysis *an, const loom_asked *asked, bool 
   *closed = all_apart(an);
   for (size_t l = 0; l < an->n_loops && *closed; l++) {
     const loom_loop *loop = &an->loops[l];
-    bool goes_on = !loop->spatial && an->exact->place[l] < asked->above_holder;
+    bool goes_on = !loop->spatial && an->exact->place[l] < asked->above_holder &&
+                   an->exact->place[l] >= an->exact->from;
     if (!goes_on || an->exact->geometry.group_of[loop->variable] >= 0) continue;
     loom_expr here;
     loom_status status = kept_by(an, asked, (int)l, closed, &here);

@@ -7,16 +7,6 @@
 
 #define FIELD(b, name) ((b)->field[LOOM_BUFFET_##name])
 
-/* A holder of the tensor, or the compute unit. */
-typedef struct holder {
-  const loom_path_node *node;
-  size_t above;  /* loops above it */
-  size_t visits; /* loops above what its traffic is for: of a toll, above the next inner holder */
-  bool skips_first; /* what its traffic is for leaves out first reads */
-  bool retains;     /* what its traffic is for keeps contents between visits */
-  bool has_parent;
-} holder;
-
 /* What moves between a holder and its parent; `of_unit`: the holder's. */
 typedef struct traffic {
   loom_expr all, of_parent; /* shared */
@@ -29,8 +19,8 @@ static bool skips(const loom_analysis *an, const loom_path_node *node) {
 }
 
 /* Innermost first: the compute unit, then the holders. */
-static holder *list_holders(loom_analysis *an, size_t *n) {
-  holder *list = loom_arena_array(&an->scratch, an->n_nest, sizeof *list);
+static loom_holder *list_holders(loom_analysis *an, size_t *n) {
+  loom_holder *list = loom_arena_array(&an->scratch, an->n_nest, sizeof *list);
   if (!list) return NULL;
   size_t above = an->n_loops;
   *n = 0;
@@ -39,14 +29,14 @@ static holder *list_holders(loom_analysis *an, size_t *n) {
     if (node->node.loop >= 0) {
       above--;
     } else if (node->node.kind != LOOM_NODE_RESERVATION) {
-      holder *h = &list[(*n)++];
-      *h = (holder){.node = node,
-                    .above = above,
-                    .visits = above,
-                    .skips_first = skips(an, node),
-                    .retains =
-                        node->node.kind == LOOM_NODE_STORAGE && node->node.lifetime == LOOM_RETAIN,
-                    .has_parent = !node->node.backing};
+      loom_holder *h = &list[(*n)++];
+      *h = (loom_holder){.node = node,
+                         .above = above,
+                         .visits = above,
+                         .skips_first = skips(an, node),
+                         .retains = node->node.kind == LOOM_NODE_STORAGE &&
+                                    node->node.lifetime == LOOM_RETAIN,
+                         .has_parent = !node->node.backing};
       if (node->node.kind == LOOM_NODE_TOLL) {
         h->visits = h[-1].visits;
         h->skips_first = h[-1].skips_first;
@@ -57,7 +47,7 @@ static holder *list_holders(loom_analysis *an, size_t *n) {
   return list;
 }
 
-static loom_expr ask(loom_analysis *an, const holder *h, loom_whose whose, bool shared,
+static loom_expr ask(loom_analysis *an, const loom_holder *h, loom_whose whose, bool shared,
                      bool first) {
   loom_asked asked = {.above_parent = h[1].above,
                       .above_holder = h->visits,
@@ -68,7 +58,7 @@ static loom_expr ask(loom_analysis *an, const holder *h, loom_whose whose, bool 
   return loom_elements(an, &asked);
 }
 
-static bool find_traffic(loom_analysis *an, const holder *h, traffic *t) {
+static bool find_traffic(loom_analysis *an, const loom_holder *h, traffic *t) {
   bool output = loom_access_of(an, an->access)->output;
   *t = (traffic){an->zero, an->zero, an->zero, an->zero, an->zero, an->zero, an->zero, an->zero};
   if (!h->has_parent) return true;
@@ -160,7 +150,8 @@ static bool charge_up(const loom_analysis *an, loom_buffet *b, const traffic *ow
          charge(an, &FIELD(b, max_per_unit_read_actions), own->of_unit, read);
 }
 
-static bool charge_actions(loom_analysis *an, const holder *h, loom_buffet *b, const traffic *own) {
+static bool charge_actions(loom_analysis *an, const loom_holder *h, loom_buffet *b,
+                           const traffic *own) {
   const loom_access *access = loom_access_of(an, an->access);
   const loom_component *c = &an->a->components.at[h->node->component];
   const char *tensor = an->w->tensors.at[access->tensor].name;
@@ -181,7 +172,7 @@ static bool charge_actions(loom_analysis *an, const holder *h, loom_buffet *b, c
 
 /* ---- buffets ------------------------------------------------------------------------------ */
 
-static bool measure(loom_analysis *an, const holder *h, loom_buffet *b) {
+static bool measure(loom_analysis *an, const loom_holder *h, loom_buffet *b) {
   loom_expr *tile = &FIELD(b, max_occupancy), *live = &FIELD(b, fewest_live);
   *live = an->zero;
   if (h->node->node.kind == LOOM_NODE_TOLL) return true;
@@ -205,15 +196,24 @@ static void note_toll(const traffic *t, loom_buffet *b) {
   FIELD(b, total_departures) = FIELD(b - 1, total_writes_to_parent);
 }
 
-static bool add_buffet(loom_analysis *an, const holder *h, loom_stats *stats) {
+static loom_buffet *begin_buffet(loom_analysis *an, const loom_holder *h, loom_stats *stats) {
+  loom_buffet *b = loom_buffet_add(an, stats, h->node->node.component);
+  b->tensor = loom_name_of_tensor(an, loom_access_of(an, an->access)->tensor);
+  b->n_loops_above = (int)(h->above - an->exact->from);
+  b->persistent = h->node->node.persistent;
+  FIELD(b, total_deliveries) = FIELD(b, total_departures) = FIELD(b, total_drains) = an->zero;
+  return b;
+}
+
+bool loom_add_empty_buffet(loom_analysis *an, const loom_holder *h, loom_stats *stats) {
+  return measure(an, h, begin_buffet(an, h, stats));
+}
+
+bool loom_add_buffet(loom_analysis *an, const loom_holder *h, loom_stats *stats) {
   bool leaf = h->node->node.kind == LOOM_NODE_COMPUTE;
   bool toll = h->node->node.kind == LOOM_NODE_TOLL;
   traffic t;
-  loom_buffet *b = loom_buffet_add(an, stats, h->node->node.component);
-  b->tensor = loom_name_of_tensor(an, loom_access_of(an, an->access)->tensor);
-  b->n_loops_above = (int)h->above;
-  b->persistent = h->node->node.persistent;
-  FIELD(b, total_deliveries) = FIELD(b, total_departures) = FIELD(b, total_drains) = an->zero;
+  loom_buffet *b = begin_buffet(an, h, stats);
   if (!find_traffic(an, h, &t)) return false;
   if (leaf && an->einsum->is_copy) {
     note_copy_leaf(an, &t, b);
@@ -230,15 +230,15 @@ static bool add_buffet(loom_analysis *an, const holder *h, loom_stats *stats) {
 
 loom_status loom_exact_traffic(loom_analysis *an, loom_stats *stats) {
   size_t n;
-  holder *holders = list_holders(an, &n);
+  loom_holder *holders = list_holders(an, &n);
   if (!holders || loom_elements_begin(an) != LOOM_OK) return loom_failed(an);
   stats->n_buffets = 0;
-  for (size_t i = 0; i < n; i++)
-    if (holders[i].node->node.kind == LOOM_NODE_CUSTOM)
-      return loom_fail(an, LOOM_ERR_UNKNOWN_NODE_KIND, holders[i].node->source,
-                       "nodes of the kind '%s' are analysed by the model 'reference' only",
-                       holders[i].node->node.custom);
-  for (size_t i = 0; i < n; i++)
-    if (!add_buffet(an, &holders[i], stats)) return loom_failed(an);
-  return LOOM_OK;
+  loom_frame frame = {an->frames, stats};
+  an->frames = &frame;
+  bool good = true;
+  for (size_t i = 0; i < n && good; i++)
+    good = holders[i].node->node.kind == LOOM_NODE_CUSTOM ? loom_add_custom(an, holders, i, stats)
+                                                          : loom_add_buffet(an, &holders[i], stats);
+  an->frames = frame.next;
+  return good ? LOOM_OK : loom_failed(an);
 }

@@ -5,6 +5,13 @@
 ** extents. */
 #include "exact/exact.h"
 
+bool loom_view_whole(loom_analysis *an, loom_view *view, loom_expr extent) {
+  *view = (loom_view){.loop = -1, .n_pieces = 1, .number = an->one, .values = extent};
+  view->pieces = loom_arena_new(&an->scratch, sizeof *view->pieces);
+  if (view->pieces) view->pieces[0] = (loom_pieces){extent, an->one};
+  return view->pieces != NULL;
+}
+
 loom_status loom_views_begin(loom_analysis *an) {
   size_t n = an->w->variables.n;
   loom_exact *ex = an->exact = loom_arena_new(&an->scratch, sizeof *ex);
@@ -14,13 +21,9 @@ loom_status loom_views_begin(loom_analysis *an) {
   ex->ways = loom_arena_array(&an->scratch, an->n_loops, sizeof *ex->ways);
   if (!ex->whole || !ex->loops_of || !ex->ways) return loom_failed(an);
   for (size_t v = 0; v < n; v++) {
-    loom_view *whole = &ex->whole[v];
-    *whole = (loom_view){.loop = -1, .n_pieces = 1, .number = an->one};
-    whole->pieces = loom_arena_new(&an->scratch, sizeof *whole->pieces);
     ex->loops_of[v] = loom_arena_array(&an->scratch, an->n_loops + 1, sizeof **ex->loops_of);
-    if (!whole->pieces || !ex->loops_of[v]) return loom_failed(an);
-    whole->values = an->w->variables.at[v].size;
-    whole->pieces[0] = (loom_pieces){whole->values, an->one};
+    if (!ex->loops_of[v] || !loom_view_whole(an, &ex->whole[v], an->w->variables.at[v].size))
+      return loom_failed(an);
     size_t k = 0;
     for (size_t i = 0; i < an->n_loops; i++)
       if (an->loops[i].variable == (int)v) ex->loops_of[v][k++] = (int)i;
@@ -122,9 +125,9 @@ static loom_expr one_tile(loom_analysis *an, const loom_view *view, loom_expr ex
   return larger(an, first, smaller(an, rest, loop->tile));
 }
 
-static bool make_pieces(loom_analysis *an, loom_view *view) {
+bool loom_view_pieces(loom_analysis *an, loom_view *view) {
   if (view->pieces) return true;
-  if (!make_pieces(an, view->outer)) return false;
+  if (!loom_view_pieces(an, view->outer)) return false;
   const loom_view *outer = view->outer;
   const loom_loop *loop = &an->loops[view->loop];
   view->pieces = loom_arena_array(&an->scratch, 3 * outer->n_pieces, sizeof *view->pieces);
@@ -167,7 +170,7 @@ static loom_expr tiles_in(loom_analysis *an, const loom_loop *loop, loom_expr ex
 }
 
 static loom_expr present_pieces(loom_analysis *an, loom_view *view) {
-  if (!make_pieces(an, view)) return LOOM_NONE;
+  if (!loom_view_pieces(an, view)) return LOOM_NONE;
   loom_expr sum = an->zero;
   for (size_t i = 0; i < view->n_pieces; i++) {
     loom_expr count = times(an, view->pieces[i].count, present(an, view->pieces[i].extent));
@@ -183,7 +186,7 @@ loom_expr loom_view_number(loom_analysis *an, loom_view *view) {
   const loom_loop *loop = &an->loops[view->loop];
   if (loop->tile == an->one && loop->first == LOOM_NONE && loop->step == LOOM_NONE)
     return view->number = loom_view_values(an, view->outer);
-  if (!make_pieces(an, view->outer)) return LOOM_NONE;
+  if (!loom_view_pieces(an, view->outer)) return LOOM_NONE;
   loom_expr sum = an->zero;
   for (size_t i = 0; i < view->outer->n_pieces; i++) {
     loom_pieces p = view->outer->pieces[i];
@@ -197,7 +200,7 @@ loom_expr loom_view_number(loom_analysis *an, loom_view *view) {
 /* Sum over the pieces of what `part` makes of their extents. */
 static loom_expr sum_over(loom_analysis *an, loom_view *view, int64_t length,
                           loom_expr (*part)(loom_analysis *, loom_expr, int64_t)) {
-  if (!make_pieces(an, view)) return LOOM_NONE;
+  if (!loom_view_pieces(an, view)) return LOOM_NONE;
   loom_expr sum = an->zero;
   for (size_t i = 0; i < view->n_pieces; i++) {
     loom_expr e = part(an, view->pieces[i].extent, length);
@@ -233,7 +236,41 @@ loom_expr loom_view_least(loom_analysis *an, loom_view *view, int64_t length) {
 }
 
 bool loom_view_even(loom_analysis *an, loom_view *view, loom_expr *extent) {
-  if (!make_pieces(an, view) || view->n_pieces > 1) return false;
+  if (!loom_view_pieces(an, view) || view->n_pieces > 1) return false;
   *extent = view->n_pieces == 0 ? an->zero : view->pieces[0].extent;
   return true;
+}
+
+/* ---- collection --------------------------------------------------------------------------- */
+
+static void mark_one(loom_ctx *ctx, loom_expr e) {
+  if (e != LOOM_NONE) loom_gc_mark(ctx, e);
+}
+
+/* Views form a tree whose depth is the number of loops over one variable. */
+static void mark_views(loom_ctx *ctx, const loom_view *top) {
+  const loom_view *view = top;
+  while (view) {
+    for (size_t i = 0; i < view->n_pieces; i++) {
+      mark_one(ctx, view->pieces[i].extent);
+      mark_one(ctx, view->pieces[i].count);
+    }
+    mark_one(ctx, view->number);
+    mark_one(ctx, view->values);
+    if (view->inner) {
+      view = view->inner;
+      continue;
+    }
+    while (view && view != top && !view->next) view = view->outer;
+    view = view && view != top ? view->next : NULL;
+  }
+}
+
+void loom_exact_mark(loom_ctx *ctx, const loom_exact *ex, size_t n_variables) {
+  for (; ex; ex = ex->around) {
+    for (size_t v = 0; ex->whole && v < n_variables; v++) mark_views(ctx, &ex->whole[v]);
+    for (const loom_answered *a = ex->answers; a; a = a->next) mark_one(ctx, a->value);
+    for (const loom_kept *k = ex->kept; k; k = k->next)
+      for (size_t i = 0; i < k->n; i++) mark_one(ctx, k->at[i]);
+  }
 }

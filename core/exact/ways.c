@@ -30,6 +30,7 @@ bool loom_loops_have_first(const loom_analysis *an, int variable) {
 static loom_way way_above(const loom_analysis *an, const loom_asked *asked, int loop, bool relevant,
                           bool *serves) {
   *serves = false;
+  if (an->exact->place[loop] < an->exact->from) return LOOM_WAY_PASS;
   if (asked->tile) return LOOM_WAY_LARGEST;
   if (!is_spatial(an, loop)) {
     bool first = asked->first && !relevant && !begins_afresh(an, loop);
@@ -95,7 +96,7 @@ bool loom_take_kept(const loom_analysis *an, const loom_asked *asked, int variab
   const loom_exact *ex = an->exact;
   bool relevant = ex->geometry.group_of[variable] >= 0, restarts = false, closed = true;
   for (const int *l = ex->loops_of[variable]; *l >= 0; l++) {
-    if (ex->place[*l] >= asked->above_holder) continue;
+    if (ex->place[*l] >= asked->above_holder || ex->place[*l] < ex->from) continue;
     bool inside = !is_spatial(an, *l) && ex->place[*l] > ex->place[loop];
     if (inside) ex->ways[*l] = (unsigned char)(relevant ? LOOM_WAY_SOLE : LOOM_WAY_FIRST);
     if (relevant && restarts && is_spatial(an, *l)) closed = false;

@@ -11,6 +11,13 @@ enum { MOST_TERMS = 1024 };
 
 static bool is_multiple(loom_ctx *ctx, loom_term term, loom_expr m, bool *good) {
   if (loom_expr_is_num(ctx, m)) {
+    loom_num by = loom_num_of(ctx, m);
+    loom_facts f = loom_facts_of(ctx, term.id);
+    *good = true;
+    if (term.coef.den == 1 && by.den == 1 && by.num > 0 && f.integer == LOOM_YES) {
+      if (term.coef.num % by.num == 0) return true;
+      if (f.modulus == 1 && !loom_has_denominator(loom_cell_of(ctx, term.id))) return false;
+    }
     loom_num ratio = loom_num_div(ctx, term.coef, loom_num_of(ctx, m));
     *good = !loom_num_is_none(ratio);
     return *good && loom_facts_term(ctx, ratio, term.id).integer == LOOM_YES;
@@ -22,9 +29,11 @@ static bool is_multiple(loom_ctx *ctx, loom_term term, loom_expr m, bool *good) 
 
 static bool keep_others(loom_ctx *ctx, loom_expr a, loom_expr m, loom_terms *rest) {
   loom_num constant = loom_add_constant(ctx, a);
-  loom_expr whole = loom_build_div(ctx, loom_from_num(ctx, constant), m);
-  if (whole == LOOM_NONE) return false;
-  if (loom_facts_of(ctx, whole).integer != LOOM_YES) rest->constant = constant;
+  if (!loom_num_is_zero(constant)) {
+    loom_expr whole = loom_build_div(ctx, loom_from_num(ctx, constant), m);
+    if (whole == LOOM_NONE) return false;
+    if (loom_facts_of(ctx, whole).integer != LOOM_YES) rest->constant = constant;
+  }
   for (size_t i = 0; i < loom_add_count(ctx, a); i++) {
     loom_term term = loom_add_term(ctx, a, i);
     bool good, drop = is_multiple(ctx, term, m, &good);
@@ -53,7 +62,10 @@ static loom_expr drop_multiples(loom_ctx *ctx, loom_expr a, loom_expr m) {
 
 /* Whether 0 <= a < b, or b < a <= 0. */
 static bool is_reduced(loom_ctx *ctx, loom_expr a, loom_expr b) {
-  uint8_t value = loom_facts_of(ctx, a).sign, modulus = loom_facts_of(ctx, b).sign;
+  loom_facts f = loom_facts_of(ctx, a), g = loom_facts_of(ctx, b);
+  uint8_t value = f.sign, modulus = g.sign;
+  if (loom_expr_is_num(ctx, b) && modulus == LOOM_POS && f.hi != LOOM_PLUS_INF && f.hi < g.lo)
+    return !(value & LOOM_NEG);
   if (modulus == LOOM_POS && !(value & LOOM_NEG))
     return loom_facts_difference(ctx, a, b).sign == LOOM_NEG;
   if (modulus == LOOM_NEG && !(value & LOOM_POS))
@@ -69,16 +81,27 @@ static loom_expr neg(loom_ctx *ctx, loom_expr e) {
   return loom_scale(ctx, LOOM_NUM_MINUS_ONE, e);
 }
 
+/* Whether b divides a: at once for an integer by a number of usual size, else by the quotient. */
+static bool divides(loom_ctx *ctx, loom_expr a, loom_expr b, bool *good) {
+  const int64_t most = (int64_t)1 << 31;
+  loom_facts f = loom_facts_of(ctx, a);
+  int64_t by;
+  *good = true;
+  if (f.integer == LOOM_YES && loom_as_int(ctx, b, &by) && by > 0 && by < most)
+    return f.modulus % by == 0 && f.remainder % by == 0;
+  loom_expr quotient = loom_build_div(ctx, a, b);
+  *good = quotient != LOOM_NONE;
+  if (*good && loom_facts_of(ctx, quotient).integer == LOOM_YES) return true;
+  quotient = loom_divide_exactly(ctx, a, b);
+  return quotient != LOOM_NONE && loom_facts_of(ctx, quotient).integer == LOOM_YES;
+}
+
 loom_expr loom_build_mod(loom_ctx *ctx, loom_expr a, loom_expr b) {
   if (a == LOOM_NONE || b == LOOM_NONE || loom_divisor_is_zero(ctx, b)) return LOOM_NONE;
   if (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, b)) return mod_numbers(ctx, a, b);
   if (loom_leads_negative(ctx, b)) return neg(ctx, loom_build_mod(ctx, neg(ctx, a), neg(ctx, b)));
-  loom_expr quotient = loom_build_div(ctx, a, b);
-  if (quotient == LOOM_NONE) return LOOM_NONE;
-  if (loom_facts_of(ctx, quotient).integer == LOOM_YES) return loom_from_num(ctx, LOOM_NUM_ZERO);
-  quotient = loom_divide_exactly(ctx, a, b);
-  if (quotient != LOOM_NONE && loom_facts_of(ctx, quotient).integer == LOOM_YES)
-    return loom_from_num(ctx, LOOM_NUM_ZERO);
+  bool good, whole = divides(ctx, a, b, &good);
+  if (!good || whole) return good ? loom_from_num(ctx, LOOM_NUM_ZERO) : LOOM_NONE;
   a = drop_multiples(ctx, a, b);
   if (a == LOOM_NONE) return LOOM_NONE;
   if (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, b)) return mod_numbers(ctx, a, b);
@@ -102,7 +125,11 @@ static bool is_positive_integer(const loom_ctx *ctx, loom_expr e) {
 
 /* (a // d) % m where the quotient is known to be in [0, m): the quotient. */
 static bool is_small(loom_ctx *ctx, loom_expr a, loom_expr d, loom_expr m) {
-  if (loom_facts_of(ctx, a).sign & LOOM_NEG) return false;
+  loom_facts f = loom_facts_of(ctx, a);
+  int64_t divisor, modulus;
+  if (f.sign & LOOM_NEG) return false;
+  if (loom_as_int(ctx, d, &divisor) && loom_as_int(ctx, m, &modulus) && divisor > 0 && modulus > 0)
+    return f.hi != LOOM_PLUS_INF && (__int128)f.hi < (__int128)divisor * modulus;
   if (loom_facts_of(ctx, d).sign != LOOM_POS || !is_positive_integer(ctx, m)) return false;
   loom_expr size = loom_build_mul(ctx, d, m);
   return size != LOOM_NONE && loom_facts_difference(ctx, a, size).sign == LOOM_NEG;
@@ -117,8 +144,27 @@ static bool divide_whole(loom_ctx *ctx, loom_expr *a, loom_expr *d) {
   return true;
 }
 
+/* Whether the integer d > 0 shares no factor with the integers that stand in a. */
+static bool is_coprime(loom_ctx *ctx, loom_expr a, loom_expr d) {
+  if (!loom_expr_is_num(ctx, d)) return false;
+  loom_num common = loom_num_of(ctx, d), constant = LOOM_NUM_ZERO;
+  if (common.den != 1 || common.num <= 0) return false;
+  if (loom_kind_of(ctx, a) == LOOM_SYM) return true;
+  if (loom_kind_of(ctx, a) != LOOM_ADD) return false;
+  constant = loom_add_constant(ctx, a);
+  if (constant.den != 1) return false;
+  common = loom_num_gcd(ctx, common, constant);
+  for (size_t i = 0; i < loom_add_count(ctx, a); i++) {
+    loom_term term = loom_add_term(ctx, a, i);
+    if (term.coef.den != 1 || loom_has_denominator(loom_cell_of(ctx, term.id))) return false;
+    common = loom_num_gcd(ctx, common, term.coef);
+  }
+  return loom_num_is_one(common);
+}
+
 /* Common factors of a and d cancelled, the divisor's leading term positive. */
 static bool cancel(loom_ctx *ctx, loom_expr *a, loom_expr *d) {
+  if (is_coprime(ctx, *a, *d)) return true;
   if (divide_whole(ctx, a, d)) return *d != LOOM_NONE;
   loom_expr quotient = loom_build_div(ctx, *a, *d), above, below;
   if (quotient == LOOM_NONE || !loom_take_apart(ctx, quotient, &above, &below)) return false;

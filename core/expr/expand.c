@@ -92,6 +92,7 @@ static loom_expr expand_node(expander *x, const loom_walk *walk, loom_expr f) {
   loom_ctx *ctx = x->ctx;
   size_t n = loom_child_count(ctx, f);
   bool changed = false;
+  if (loom_kind_of(ctx, f) == LOOM_OPAQUE) return f;
   if (!loom_vec_reserve(ctx, &x->children, n)) return LOOM_NONE;
   for (size_t i = 0; i < n; i++) {
     loom_expr child = loom_child(ctx, f, i);
@@ -102,6 +103,28 @@ static loom_expr expand_node(expander *x, const loom_walk *walk, loom_expr f) {
   if (result == LOOM_NONE) return LOOM_NONE;
   loom_kind kind = loom_kind_of(ctx, result);
   return kind == LOOM_MUL || kind == LOOM_POW ? multiply_out(x, result) : result;
+}
+
+static void free_lists(expander *x) {
+  loom_vec_free(x->ctx, &x->left);
+  loom_vec_free(x->ctx, &x->terms);
+  loom_vec_free(x->ctx, &x->rest);
+  loom_vec_free(x->ctx, &x->children);
+}
+
+static bool has_sum(const loom_ctx *ctx, loom_expr e) {
+  for (size_t i = 0, n = loom_mul_count(ctx, e); i < n; i++)
+    if (is_sum_power(ctx, loom_mul_power(ctx, e, i))) return true;
+  return false;
+}
+
+loom_expr loom_multiply_out(loom_ctx *ctx, loom_expr e, int64_t *budget) {
+  if (!has_sum(ctx, e)) return e;
+  expander x = {.ctx = ctx, .budget = *budget};
+  loom_expr result = multiply_out(&x, e);
+  *budget = x.budget;
+  free_lists(&x);
+  return result;
 }
 
 loom_expr loom_expand_within(loom_ctx *ctx, loom_expr e, int64_t budget) {
@@ -117,10 +140,7 @@ loom_expr loom_expand_within(loom_ctx *ctx, loom_expr e, int64_t budget) {
   }
   if (good) result = loom_walk_get(&walk, e);
   if (!loom_walk_end(&walk)) good = false;
-  loom_vec_free(ctx, &x.left);
-  loom_vec_free(ctx, &x.terms);
-  loom_vec_free(ctx, &x.rest);
-  loom_vec_free(ctx, &x.children);
+  free_lists(&x);
   return good ? result : LOOM_NONE;
 }
 

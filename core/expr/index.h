@@ -13,6 +13,9 @@ typedef struct loom_digit {
 
 /* Whether e is a floor division, a modular index or the remainder of an integer. */
 bool loom_digit_of(loom_ctx *ctx, loom_expr e, loom_digit *out);
+/* Takes a quotient that stands alone in the sum b into d: ((r + c // e) // d) % m is
+** ((e*r + c) // (e*d)) % m.  *changed where there was one.  False with an error. */
+bool loom_digit_unfold(loom_ctx *ctx, loom_digit *digit, bool *changed);
 /* The digit as an expression. */
 loom_expr loom_digit_build(loom_ctx *ctx, loom_digit digit);
 
@@ -41,6 +44,8 @@ typedef struct loom_scope {
 /* False with an error; end must be called then too. */
 bool loom_scope_begin(loom_ctx *ctx, loom_scope *scope, const loom_given *given);
 void loom_scope_end(loom_scope *scope);
+/* Treats the opaque nodes of e as variables too, if there are any variables.  False with an error. */
+bool loom_scope_hide(loom_scope *scope, loom_expr e);
 /* e with narrow symbols, and back. */
 loom_expr loom_scope_enter(loom_scope *scope, loom_expr e);
 loom_expr loom_scope_leave(loom_scope *scope, loom_expr e);

@@ -26,12 +26,51 @@ bool loom_digit_of(loom_ctx *ctx, loom_expr e, loom_digit *out) {
   }
 }
 
+/* The one term x // number with coefficient 1 of a sum; false: there is none, or there are more. */
+static bool lone_quotient(const loom_ctx *ctx, loom_expr b, size_t *at) {
+  size_t found = 0;
+  if (loom_kind_of(ctx, b) != LOOM_ADD) return false;
+  for (size_t i = 0, n = loom_add_count(ctx, b); i < n; i++) {
+    loom_term term = loom_add_term(ctx, b, i);
+    if (loom_kind_of(ctx, term.id) != LOOM_FLOORDIV || !loom_num_is_one(term.coef)) continue;
+    loom_expr below = loom_child(ctx, term.id, 1);
+    if (!loom_expr_is_num(ctx, below) || !loom_is_positive_integer(ctx, below)) continue;
+    *at = i;
+    found++;
+  }
+  return found == 1;
+}
+
+bool loom_digit_unfold(loom_ctx *ctx, loom_digit *digit, bool *changed) {
+  enum { DEEPEST = 8 };
+  size_t at;
+  for (int depth = 0; depth < DEEPEST && lone_quotient(ctx, digit->b, &at); depth++) {
+    if (!loom_is_positive_integer(ctx, digit->d)) break;
+    if (loom_facts_of(ctx, digit->b).integer != LOOM_YES) break;
+    loom_expr quotient = loom_add_term(ctx, digit->b, at).id, e = loom_child(ctx, quotient, 1);
+    loom_num by = loom_num_of(ctx, e);
+    loom_term terms[] = {{by, digit->b},
+                         {loom_num_neg(ctx, by), quotient},
+                         {LOOM_NUM_ONE, loom_child(ctx, quotient, 0)}};
+    digit->b = loom_build_sum(ctx, LOOM_NUM_ZERO, 3, terms);
+    digit->d = loom_scale(ctx, by, digit->d);
+    if (digit->b == LOOM_NONE || digit->d == LOOM_NONE) return false;
+    *changed = true;
+  }
+  return true;
+}
+
 loom_expr loom_digit_build(loom_ctx *ctx, loom_digit digit) {
   if (digit.m == LOOM_NONE) return loom_build_floor_div(ctx, digit.b, digit.d);
   return loom_build_mod_index(ctx, digit.b, digit.d, digit.m);
 }
 
 bool loom_is_multiple(loom_ctx *ctx, loom_expr a, loom_expr d) {
+  int64_t step;
+  loom_facts f = loom_facts_of(ctx, a);
+  if (loom_expr_is_num(ctx, d) && loom_num_to_int(ctx, loom_num_of(ctx, d), &step) && step > 0 &&
+      f.integer == LOOM_YES)
+    return f.modulus % step == 0 && f.remainder % step == 0;
   loom_expr quotient = loom_build_div(ctx, a, d);
   if (quotient == LOOM_NONE) return false;
   if (loom_facts_of(ctx, quotient).integer == LOOM_YES) return true;
@@ -41,59 +80,89 @@ bool loom_is_multiple(loom_ctx *ctx, loom_expr a, loom_expr d) {
 }
 
 bool loom_is_positive_integer(const loom_ctx *ctx, loom_expr e) {
+  int64_t value;
+  if (loom_as_int(ctx, e, &value)) return value > 0;
   loom_facts f = loom_facts_of(ctx, e);
   return f.integer == LOOM_YES && f.sign == LOOM_POS;
 }
 
 /* ---- terms ---------------------------------------------------------------------------------- */
 
-/* scale * digit, a term of a sum.  scale LOOM_NONE: a term without a digit. */
+/* coef * rest * digit, a term of a sum; rest LOOM_NONE: 1. */
 typedef struct place {
-  loom_expr scale;
+  loom_num coef;
+  loom_expr rest;
   loom_digit digit;
+  bool found; /* false: a term without a digit */
 } place;
 
 /* False with an error. */
 static bool find_digit(loom_ctx *ctx, loom_term term, place *out) {
-  out->scale = LOOM_NONE;
+  *out = (place){.coef = term.coef};
   for (size_t i = 0, n = loom_mul_count(ctx, term.id); i < n; i++) {
     loom_power power = loom_mul_power(ctx, term.id, i);
     if (power.exponent != 1 || !loom_digit_of(ctx, power.base, &out->digit)) continue;
-    out->scale = loom_scale(ctx, term.coef, loom_build_div(ctx, term.id, power.base));
-    return out->scale != LOOM_NONE;
+    out->found = true;
+    if (n > 1) out->rest = loom_build_div(ctx, term.id, power.base);
+    return n == 1 || out->rest != LOOM_NONE;
   }
   return true;
 }
 
-/* The digit next to the low one that high is, in the low one's base: (b // (d*m)) % n. */
-static bool is_next(loom_ctx *ctx, const loom_digit *low, const loom_digit *high, loom_expr *base) {
-  loom_expr step = loom_build_mul(ctx, low->d, low->m);
-  if (step == LOOM_NONE) return false;
-  *base = high->b;
-  if (high->d != step) {
-    loom_expr ratio = loom_build_div(ctx, step, high->d);
-    if (ratio == LOOM_NONE || !loom_expr_is_num(ctx, ratio) ||
-        !loom_num_is_int(ctx, loom_num_of(ctx, ratio)))
-      return false;
-    *base = loom_build_mul(ctx, ratio, high->b);
-  }
-  if (*base == low->b) return true;
-  return *base != LOOM_NONE && loom_is_multiple(ctx, loom_sub(ctx, low->b, *base), step);
+static loom_expr scale_of(loom_ctx *ctx, const place *p) {
+  return loom_scale(ctx, p->coef, p->rest == LOOM_NONE ? loom_int(ctx, 1) : p->rest);
 }
 
-/* What two terms add up to as one, or LOOM_NONE. */
-static loom_expr join_pair(loom_ctx *ctx, const place *low, loom_expr next_scale,
-                           const place *high) {
+/* Whether high stands m times as high as low. */
+static bool scales_fit(loom_ctx *ctx, const place *low, const place *high) {
+  loom_expr m = low->digit.m;
+  if (loom_expr_is_num(ctx, m))
+    return low->rest == high->rest &&
+           loom_num_same(loom_num_mul(ctx, low->coef, loom_num_of(ctx, m)), high->coef);
+  loom_expr scale = loom_build_mul(ctx, scale_of(ctx, low), m);
+  return scale != LOOM_NONE && scale == scale_of(ctx, high);
+}
+
+/* Whether step divides a - b. */
+static bool is_congruent(loom_ctx *ctx, loom_expr a, loom_expr b, loom_expr step) {
+  if (a == b) return true;
+  int64_t by;
+  loom_facts f = loom_facts_difference(ctx, a, b);
+  if (loom_as_int(ctx, step, &by) && by > 0 && f.integer == LOOM_YES)
+    return f.modulus % by == 0 && f.remainder % by == 0;
+  return loom_is_multiple(ctx, loom_sub(ctx, a, b), step);
+}
+
+/* Whether high is the digit next to the low one, and in which base: (base // (d*m)) % n. */
+static bool is_next(loom_ctx *ctx, const loom_digit *low, const loom_digit *high, loom_expr *base) {
+  loom_expr step = loom_build_mul(ctx, low->d, low->m);
+  *base = high->b;
+  if (step == LOOM_NONE) return false;
+  if (high->d != step) {
+    int64_t from, to;
+    if (!loom_as_int(ctx, high->d, &from) || !loom_as_int(ctx, step, &to) || from <= 0 ||
+        to % from != 0)
+      return false;
+    *base = loom_scale(ctx, LOOM_NUM(to / from), high->b);
+  }
+  return *base != LOOM_NONE && is_congruent(ctx, low->b, *base, step);
+}
+
+/* What two terms whose scales fit add up to as one, or LOOM_NONE. */
+static loom_expr join_pair(loom_ctx *ctx, const place *low_place, const place *high_place) {
+  loom_digit low = low_place->digit, high = high_place->digit;
+  bool changed;
   loom_expr base;
-  if (high->scale != next_scale || !is_next(ctx, &low->digit, &high->digit, &base))
+  if (!loom_digit_unfold(ctx, &low, &changed) || !loom_digit_unfold(ctx, &high, &changed) ||
+      !is_next(ctx, &low, &high, &base))
     return LOOM_NONE;
-  loom_digit whole = {base, low->digit.d, LOOM_NONE};
-  if (high->digit.m != LOOM_NONE) {
-    if (!loom_is_positive_integer(ctx, high->digit.m)) return LOOM_NONE;
-    whole.m = loom_build_mul(ctx, low->digit.m, high->digit.m);
+  loom_digit whole = {base, low.d, LOOM_NONE};
+  if (high.m != LOOM_NONE) {
+    if (!loom_is_positive_integer(ctx, high.m)) return LOOM_NONE;
+    whole.m = loom_build_mul(ctx, low.m, high.m);
     if (whole.m == LOOM_NONE) return LOOM_NONE;
   }
-  return loom_build_mul(ctx, low->scale, loom_digit_build(ctx, whole));
+  return loom_build_mul(ctx, scale_of(ctx, low_place), loom_digit_build(ctx, whole));
 }
 
 /* The sum e with terms i and k replaced by one. */
@@ -112,8 +181,7 @@ static loom_expr replace(loom_ctx *ctx, loom_expr e, size_t i, size_t k, loom_ex
 }
 
 static bool may_be_low(const loom_ctx *ctx, const place *p) {
-  return p->scale != LOOM_NONE && p->digit.m != LOOM_NONE &&
-         loom_is_positive_integer(ctx, p->digit.m);
+  return p->found && p->digit.m != LOOM_NONE && loom_is_positive_integer(ctx, p->digit.m);
 }
 
 /* Joins the first pair that fits, modular ones (or those with a plain quotient); e if none does. */
@@ -121,12 +189,10 @@ static loom_expr join_once(loom_ctx *ctx, loom_expr e, size_t n, const place *pl
                            bool quotients) {
   for (size_t i = 0; i < n; i++) {
     if (!may_be_low(ctx, &places[i])) continue;
-    loom_expr scale = loom_build_mul(ctx, places[i].scale, places[i].digit.m);
-    if (scale == LOOM_NONE) return LOOM_NONE;
     for (size_t k = 0; k < n; k++) {
-      bool fits = places[k].scale != LOOM_NONE && (places[k].digit.m == LOOM_NONE) == quotients;
-      if (k == i || !fits) continue;
-      loom_expr joined = join_pair(ctx, &places[i], scale, &places[k]);
+      bool fits = places[k].found && (places[k].digit.m == LOOM_NONE) == quotients;
+      if (k == i || !fits || !scales_fit(ctx, &places[i], &places[k])) continue;
+      loom_expr joined = join_pair(ctx, &places[i], &places[k]);
       if (joined != LOOM_NONE) return replace(ctx, e, i, k, joined);
     }
   }
@@ -138,13 +204,14 @@ static loom_expr join_once(loom_ctx *ctx, loom_expr e, size_t n, const place *pl
 loom_expr loom_join_sum(loom_ctx *ctx, loom_expr e) {
   place places[MOST_TERMS];
   while (e != LOOM_NONE && loom_kind_of(ctx, e) == LOOM_ADD) {
-    size_t n = loom_add_count(ctx, e), lows = 0;
+    size_t n = loom_add_count(ctx, e), lows = 0, digits = 0;
     if (n < 2 || n > MOST_TERMS) break;
     for (size_t i = 0; i < n; i++) {
       if (!find_digit(ctx, loom_add_term(ctx, e, i), &places[i])) return LOOM_NONE;
       lows += may_be_low(ctx, &places[i]);
+      digits += places[i].found;
     }
-    if (lows == 0) break;
+    if (lows == 0 || digits < 2) break;
     loom_expr next = join_once(ctx, e, n, places, false);
     if (next == e) next = join_once(ctx, e, n, places, true);
     if (next == e) break;

@@ -25,6 +25,13 @@ static inline bool loom_symbol_check(loom_ctx *ctx, loom_expr e) {
 ** made; the products beyond that, and sums in denominators, stay as they are. */
 loom_expr loom_expand_within(loom_ctx *ctx, loom_expr e, int64_t budget);
 
+/* The product or power e with its sums multiplied out while the budget lasts, else e. */
+loom_expr loom_multiply_out(loom_ctx *ctx, loom_expr e, int64_t *budget);
+
+/* e with n nodes in it replaced by others, all at once, whatever is assumed of them. */
+loom_expr loom_replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *nodes,
+                       const loom_expr *values);
+
 /* What a node becomes whose children have been rewritten; LOOM_NONE with an error. */
 typedef loom_expr loom_rewriter(loom_ctx *ctx, void *data, loom_expr e);
 /* Every distinct sub-expression of e, children first, rebuilt on what its children became and then

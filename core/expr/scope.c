@@ -5,6 +5,8 @@
 #include "expr/index.h"
 #include "expr/rounding.h"
 
+#include <stdio.h>
+
 /* ---- narrowing ------------------------------------------------------------------------------ */
 
 static bool find_plain(const loom_scope *scope, loom_expr variable, size_t *at) {
@@ -75,8 +77,39 @@ void loom_scope_end(loom_scope *scope) {
   loom_vec_free(scope->ctx, &scope->open);
 }
 
+/* A symbol of which the bounds of an opaque node are assumed. */
+static loom_expr symbol_for(loom_ctx *ctx, loom_expr opaque, size_t number) {
+  char name[32];
+  snprintf(name, sizeof name, "opaque%zu", number);
+  loom_facts f = loom_facts_of(ctx, opaque);
+  loom_assume a = {.integer = f.integer == LOOM_YES,
+                   .has_min = f.lo != LOOM_MINUS_INF,
+                   .min = f.lo,
+                   .has_max = f.hi != LOOM_PLUS_INF,
+                   .max = f.hi};
+  loom_expr plain = loom_symbol(ctx, name, NULL);
+  return plain == LOOM_NONE ? plain : loom_narrow_symbol(ctx, plain, &a);
+}
+
+bool loom_scope_hide(loom_scope *scope, loom_expr e) {
+  loom_ctx *ctx = scope->ctx;
+  loom_walk walk;
+  if (scope->plain.n == 0) return true;
+  bool good = loom_walk_begin(ctx, &walk, true);
+  if (!good) return false;
+  loom_walk_root(&walk, e);
+  for (loom_expr f; good && (f = loom_walk_next(&walk)) != LOOM_NONE;) {
+    if (loom_kind_of(ctx, f) != LOOM_OPAQUE) continue;
+    loom_expr symbol = symbol_for(ctx, f, scope->plain.n);
+    good = symbol != LOOM_NONE && loom_vec_push(ctx, &scope->plain, f) &&
+           loom_vec_push(ctx, &scope->narrow, symbol);
+  }
+  return loom_walk_end(&walk) && good;
+}
+
 loom_expr loom_scope_enter(loom_scope *scope, loom_expr e) {
-  return loom_substitute(scope->ctx, e, scope->plain.n, scope->plain.at, scope->narrow.at);
+  if (scope->plain.n == 0) return e;
+  return loom_replace(scope->ctx, e, scope->plain.n, scope->plain.at, scope->narrow.at);
 }
 
 loom_expr loom_scope_leave(loom_scope *scope, loom_expr e) {
@@ -87,7 +120,8 @@ loom_expr loom_scope_leave(loom_scope *scope, loom_expr e) {
     scope->narrow.at[n++] = scope->narrow.at[i];
   }
   scope->plain.n = scope->narrow.n = n;
-  return loom_substitute(scope->ctx, e, n, scope->narrow.at, scope->plain.at);
+  if (n == 0 || e == LOOM_NONE) return e;
+  return loom_replace(scope->ctx, e, n, scope->narrow.at, scope->plain.at);
 }
 
 /* ---- proofs --------------------------------------------------------------------------------- */

@@ -23,53 +23,73 @@ loom_expr loom_simplify(loom_ctx *ctx, loom_expr e) {
 
 /* ---- small parts ---------------------------------------------------------------------------- */
 
-/* The terms of a sum that g does not divide, and the others.  False with an error. */
-static bool split_by(loom_ctx *ctx, loom_expr a, loom_num g, loom_terms *high, loom_terms *low) {
-  high->n = low->n = 0;
-  low->constant = loom_num_mod(ctx, loom_add_constant(ctx, a), g);
-  high->constant = loom_num_sub(ctx, loom_add_constant(ctx, a), low->constant);
-  if (loom_num_is_none(low->constant) || loom_num_is_none(high->constant)) return false;
-  for (size_t i = 0; i < loom_add_count(ctx, a); i++) {
+/* A sum a = g*h + r taken apart: h and r have integer coefficients. */
+typedef struct split {
+  loom_terms high; /* g*h */
+  int64_t constant;
+  loom_range low; /* of r */
+} split;
+
+static loom_range add_ranges(loom_range a, loom_range b) {
+  bool below = a.lo == LOOM_MINUS_INF || b.lo == LOOM_MINUS_INF;
+  bool above = a.hi == LOOM_PLUS_INF || b.hi == LOOM_PLUS_INF;
+  return (loom_range){below ? LOOM_MINUS_INF : loom_end_lo((loom_wide)a.lo + b.lo),
+                      above ? LOOM_PLUS_INF : loom_end_hi((loom_wide)a.hi + b.hi)};
+}
+
+/* False: a term is no integer multiple of an integer, r is not bounded, or an error. */
+static bool split_by(loom_ctx *ctx, loom_expr a, int64_t g, split *s) {
+  s->high.n = 0;
+  loom_num constant = loom_add_constant(ctx, a);
+  if (constant.den != 1) return false;
+  s->constant = loom_mod64(constant.num, g);
+  s->low = (loom_range){s->constant, s->constant};
+  s->high.constant = loom_num_sub(ctx, constant, LOOM_NUM(s->constant));
+  if (loom_num_is_none(s->high.constant)) return false;
+  for (size_t i = 0, n = loom_add_count(ctx, a); i < n; i++) {
     loom_term term = loom_add_term(ctx, a, i);
-    bool whole = loom_term_is_integer(ctx, loom_num_div(ctx, term.coef, g), term.id);
-    if (!loom_terms_push(whole ? high : low, term.coef, term.id)) return false;
+    loom_facts f = loom_facts_of(ctx, term.id);
+    if (term.coef.den != 1 || f.integer != LOOM_YES) return false;
+    if (term.coef.num % g == 0) {
+      if (!loom_terms_push(&s->high, term.coef, term.id)) return false;
+      continue;
+    }
+    loom_range coef = {term.coef.num, term.coef.num};
+    s->low = add_ranges(s->low, loom_range_mul(coef, (loom_range){f.lo, f.hi}));
+    if (s->low.lo == LOOM_MINUS_INF || s->low.hi == LOOM_PLUS_INF) return false;
   }
   return true;
 }
 
-/* The multiple of g that the small part reaches everywhere, if it stays between two of them. */
-static bool whole_part(loom_ctx *ctx, const loom_terms *low, loom_num g, loom_num *whole) {
-  loom_facts f = loom_facts_sum(ctx, low->constant, low->n, low->at);
-  int64_t step;
-  if (f.lo == LOOM_MINUS_INF || f.hi == LOOM_PLUS_INF || !loom_num_to_int(ctx, g, &step))
-    return false;
-  int64_t quotient = loom_floor_div64(f.lo, step);
-  *whole = loom_num_mul(ctx, LOOM_NUM(quotient), g);
-  return quotient == loom_floor_div64(f.hi, step) && !loom_num_is_none(*whole);
+/* g*h and the multiple of g that r reaches everywhere, if r stays between two of them; else a. */
+static loom_expr without_low(loom_ctx *ctx, loom_expr a, int64_t g, split *s) {
+  if (!split_by(ctx, a, g, s)) return loom_base_failed(ctx) ? LOOM_NONE : a;
+  int64_t whole = loom_floor_div64(s->low.lo, g);
+  bool anything = s->constant != 0 || s->high.n < loom_add_count(ctx, a);
+  if (!anything || whole != loom_floor_div64(s->low.hi, g)) return a;
+  loom_num reached = loom_num_mul(ctx, LOOM_NUM(whole), LOOM_NUM(g));
+  s->high.constant = loom_num_add(ctx, s->high.constant, reached);
+  if (loom_num_is_none(s->high.constant) || !loom_terms_merge(&s->high)) return LOOM_NONE;
+  return loom_terms_build(&s->high);
 }
 
 /* a with what is less than g = gcd(a coefficient, d) everywhere left out: (g*h + r) // (g*k) is
 ** h // k for r in [0, g). */
-static loom_expr without_small(loom_ctx *ctx, loom_expr a, loom_num d) {
+static loom_expr without_small(loom_ctx *ctx, loom_expr a, int64_t d) {
   if (loom_kind_of(ctx, a) != LOOM_ADD || loom_add_count(ctx, a) > MOST_TERMS) return a;
-  loom_terms high, low;
-  loom_terms_begin(ctx, &high);
-  loom_terms_begin(ctx, &low);
+  split s;
+  int64_t last = 1;
   loom_expr result = a;
-  bool good = true;
-  for (size_t i = 0; good && result == a && i < loom_add_count(ctx, a); i++) {
-    loom_num g = loom_num_gcd(ctx, loom_add_term(ctx, a, i).coef, d), whole;
-    if (loom_num_is_none(g) || !loom_num_is_int(ctx, g) || loom_num_is_one(g)) continue;
-    good = split_by(ctx, a, g, &high, &low);
-    if (!good || (low.n == 0 && loom_num_is_zero(low.constant))) continue;
-    if (!whole_part(ctx, &low, g, &whole)) continue;
-    high.constant = loom_num_add(ctx, high.constant, whole);
-    good = !loom_num_is_none(high.constant) && loom_terms_merge(&high);
-    if (good) result = loom_terms_build(&high);
+  loom_terms_begin(ctx, &s.high);
+  for (size_t i = 0; result == a && i < loom_add_count(ctx, a); i++) {
+    loom_num coef = loom_add_term(ctx, a, i).coef;
+    int64_t g = coef.den == 1 ? loom_gcd64(coef.num, d) : 1;
+    if (g == 1 || g == last) continue;
+    result = without_low(ctx, a, g, &s);
+    last = g;
   }
-  loom_terms_end(&high);
-  loom_terms_end(&low);
-  return good ? result : LOOM_NONE;
+  loom_terms_end(&s.high);
+  return result;
 }
 
 /* a without a variable that is less than d, where d divides the rest. */
@@ -90,7 +110,8 @@ static loom_expr without_variable(loom_scope *scope, loom_expr a, loom_expr d) {
 static loom_expr trim(loom_scope *scope, loom_expr a, loom_expr d) {
   loom_ctx *ctx = scope->ctx;
   if (loom_facts_of(ctx, a).integer != LOOM_YES || !loom_is_positive_integer(ctx, d)) return a;
-  if (loom_expr_is_num(ctx, d)) return without_small(ctx, a, loom_num_of(ctx, d));
+  int64_t by;
+  if (loom_as_int(ctx, d, &by)) return without_small(ctx, a, by);
   return without_variable(scope, a, d);
 }
 
@@ -114,18 +135,24 @@ static bool collapse(loom_ctx *ctx, loom_digit *digit) {
 /* Whether 0 <= b < size. */
 static bool is_within(loom_scope *scope, loom_expr b, loom_expr size) {
   loom_ctx *ctx = scope->ctx;
-  if (size == LOOM_NONE || loom_facts_of(ctx, b).integer != LOOM_YES) return false;
-  if (!loom_is_positive_integer(ctx, size)) return false;
-  bool negative = loom_facts_of(ctx, b).sign & LOOM_NEG;
+  loom_facts f = loom_facts_of(ctx, b);
+  if (size == LOOM_NONE || f.integer != LOOM_YES || !loom_is_positive_integer(ctx, size))
+    return false;
+  bool negative = f.sign & LOOM_NEG;
+  if (loom_expr_is_num(ctx, size) && scope->open.n == 0)
+    return !negative && f.hi < loom_facts_of(ctx, size).lo;
   if (negative && !loom_scope_less(scope, loom_int(ctx, -1), b)) return false;
   return loom_scope_less(scope, b, size);
 }
 
+/* A division or remainder with what the extents say. */
 static loom_expr resolve(loom_scope *scope, loom_expr e) {
   loom_ctx *ctx = scope->ctx;
   loom_digit digit;
   if (!loom_digit_of(ctx, e, &digit)) return e;
-  bool changed = collapse(ctx, &digit);
+  bool changed = false;
+  if (!loom_digit_unfold(ctx, &digit, &changed)) return LOOM_NONE;
+  if (collapse(ctx, &digit)) changed = true;
   loom_expr b = trim(scope, digit.b, digit.d);
   if (b == LOOM_NONE) return LOOM_NONE;
   changed = changed || b != digit.b;
@@ -139,19 +166,67 @@ static loom_expr resolve(loom_scope *scope, loom_expr e) {
   return changed ? loom_finish(ctx, loom_digit_build(ctx, digit)) : e;
 }
 
-static loom_expr resolve_or_join(loom_ctx *ctx, void *data, loom_expr e) {
-  return loom_kind_of(ctx, e) == LOOM_ADD ? loom_join_sum(ctx, e) : resolve(data, e);
-}
-
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-static loom_expr simplify_narrow(loom_scope *scope, loom_expr e) {
-  loom_ctx *ctx = scope->ctx;
-  for (int round = 0; round < MOST_ROUNDS && e != LOOM_NONE; round++) {
-    loom_expr next = loom_rewrite(ctx, loom_expand(ctx, e), resolve_or_join, scope);
-    if (next == e) break;
+/* Rewrites until nothing changes.  What a node became is kept, so each is looked at once. */
+typedef struct simplifier {
+  loom_ctx *ctx;
+  loom_scope *scope;
+  bool resolves; /* divisions too; before, sums are joined that would not fit together after */
+  int64_t budget;
+  loom_walk walk;
+  LOOM_VEC(loom_expr) children;
+} simplifier;
+
+static loom_expr rewrite_node(simplifier *s, loom_expr f) {
+  loom_ctx *ctx = s->ctx;
+  size_t n = loom_child_count(ctx, f);
+  if (n == 0 || loom_kind_of(ctx, f) == LOOM_OPAQUE) return f;
+  if (!loom_vec_reserve(ctx, &s->children, n)) return LOOM_NONE;
+  bool changed = false;
+  for (size_t i = 0; i < n; i++) {
+    loom_expr child = loom_child(ctx, f, i);
+    s->children.at[i] = loom_walk_get(&s->walk, child);
+    changed |= s->children.at[i] != child;
+  }
+  loom_expr e = changed ? loom_rebuild(ctx, f, s->children.at) : f;
+  if (e == LOOM_NONE) return LOOM_NONE;
+  switch (loom_kind_of(ctx, e)) {
+  case LOOM_MUL:
+  case LOOM_POW: return loom_multiply_out(ctx, e, &s->budget);
+  case LOOM_ADD: return loom_join_sum(ctx, e);
+  case LOOM_FLOORDIV:
+  case LOOM_MOD:
+  case LOOM_MODIDX: return s->resolves ? resolve(s->scope, e) : e;
+  default: return e;
+  }
+}
+
+static loom_expr rewrite_all(simplifier *s, loom_expr e) {
+  enum { BUDGET = 100000 };
+  s->budget = BUDGET;
+  if (e == LOOM_NONE || !loom_walk_begin(s->ctx, &s->walk, false)) return LOOM_NONE;
+  bool good = true;
+  for (int round = 0; good && round < MOST_ROUNDS; round++) {
+    loom_walk_root(&s->walk, e);
+    for (loom_expr f; good && (f = loom_walk_next(&s->walk)) != LOOM_NONE;) {
+      loom_expr result = rewrite_node(s, f);
+      good = result != LOOM_NONE;
+      if (good) loom_walk_set(&s->walk, f, result);
+    }
+    loom_expr next = loom_walk_get(&s->walk, e);
+    if (!good || next == e) break;
     e = next;
   }
+  return loom_walk_end(&s->walk) && good ? e : LOOM_NONE;
+}
+
+static loom_expr simplify_narrow(loom_scope *scope, loom_expr e) {
+  simplifier s = {.ctx = scope->ctx, .scope = scope};
+  e = rewrite_all(&s, e);
+  s.resolves = true;
+  e = rewrite_all(&s, e);
+  loom_vec_free(scope->ctx, &s.children);
   return e;
 }
 
@@ -159,7 +234,7 @@ static loom_expr simplify_narrow(loom_scope *scope, loom_expr e) {
 loom_expr loom_simplify_in(loom_ctx *ctx, loom_expr e, const loom_given *given) {
   loom_scope scope;
   if (!loom_expr_check(ctx, e)) return LOOM_NONE;
-  bool good = loom_scope_begin(ctx, &scope, given);
+  bool good = loom_scope_begin(ctx, &scope, given) && loom_scope_hide(&scope, e);
   if (good) e = loom_scope_leave(&scope, simplify_narrow(&scope, loom_scope_enter(&scope, e)));
   loom_scope_end(&scope);
   return good ? loom_finish(ctx, e) : LOOM_NONE;

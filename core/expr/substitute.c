@@ -33,15 +33,12 @@ static bool admissible(loom_ctx *ctx, loom_expr symbol, loom_expr value) {
   return !wanted;
 }
 
-static loom_expr replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
-                         const loom_expr *values);
-
 /* What a symbol divides, at the point that is substituted, is a multiple of the symbol's number. */
 static bool divides(loom_ctx *ctx, loom_expr symbol, loom_expr value, size_t n,
                     const loom_expr *symbols, const loom_expr *values) {
   loom_expr whole = loom_cell_of(ctx, symbol)->u.symbol->assume.divides;
   if (whole == LOOM_NONE || !loom_expr_is_num(ctx, value)) return true;
-  whole = replace(ctx, whole, n, symbols, values);
+  whole = loom_replace(ctx, whole, n, symbols, values);
   if (whole == LOOM_NONE) return false;
   if (!loom_expr_is_num(ctx, whole)) return true;
   if (!loom_num_is_zero(loom_num_of(ctx, value))) {
@@ -94,12 +91,12 @@ static loom_expr rewrite(loom_ctx *ctx, const loom_walk *walk, loom_expr f, loom
   return changed ? loom_rebuild(ctx, f, children) : f;
 }
 
-static loom_expr replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
-                         const loom_expr *values) {
+loom_expr loom_replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *nodes,
+                       const loom_expr *values) {
   loom_walk walk;
   LOOM_VEC(loom_expr) children = {0};
   if (!loom_walk_begin(ctx, &walk, false)) return LOOM_NONE;
-  for (size_t i = 0; i < n; i++) loom_walk_set(&walk, symbols[i], values[i]);
+  for (size_t i = 0; i < n; i++) loom_walk_set(&walk, nodes[i], values[i]);
   loom_walk_root(&walk, e);
   loom_error_record error = loom_base_of(ctx)->error;
   bool clean = error.status == LOOM_OK, good = true;
@@ -125,7 +122,7 @@ static loom_expr replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *
 loom_expr loom_substitute(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *symbols,
                           const loom_expr *values) {
   if (!loom_expr_check(ctx, e) || !check(ctx, n, symbols, values)) return LOOM_NONE;
-  return replace(ctx, e, n, symbols, values);
+  return loom_replace(ctx, e, n, symbols, values);
 }
 
 /* Expanded, so that what both sides share cancels. */

@@ -47,14 +47,15 @@ static bool charge_receiving(const loom_analysis *an, loom_buffet *b, const loom
 }
 
 bool loom_holder_actions(loom_analysis *an, loom_stats *stats, loom_expr read_scale,
-                         loom_expr write_scale, unsigned direction, bool skips) {
+                         loom_expr write_scale, unsigned direction, bool skips, bool drains) {
   loom_buffet *b = &stats->buffets[stats->n_buffets - 1];
   const loom_buffet *child = b - 1;
   if (direction & LOOM_DOWN)
     if (!charge_fill(an, b, write_scale) || !charge_serving(an, b, child, read_scale, skips))
       return false;
   if (direction & LOOM_UP)
-    if (!charge_write_back(an, b, read_scale) || !charge_receiving(an, b, child, write_scale))
+    if ((drains && !charge_write_back(an, b, read_scale)) ||
+        !charge_receiving(an, b, child, write_scale))
       return false;
   return true;
 }

@@ -89,6 +89,7 @@ static void mark(loom_owner *owner, loom_ctx *ctx) {
     mark_one(ctx, an->levels[i].true_trips);
     mark_one(ctx, an->levels[i].outside);
   }
+  loom_exact_mark(ctx, an->exact, an->w->variables.n);
   for (const loom_frame *f = an->frames; f; f = f->next) loom_stats_mark(ctx, f->stats);
 }
 
@@ -246,6 +247,7 @@ static loom_status analyze_einsum(loom_analysis *an, int leaf, loom_result_part 
   an->einsum_name = loom_arena_string(&an->result->arena, name);
   an->n_loops = an->n_nest = 0;
   an->levels = NULL;
+  an->exact = NULL;
   loom_arena_reset(&an->scratch);
   if (!an->einsum_name) return loom_failed(an);
   loom_status status = build_path(an, leaf);

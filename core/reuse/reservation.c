@@ -14,6 +14,6 @@ bool loom_analyze_reservation(loom_analysis *an, const loom_path_node *node, loo
   loom_buffet *b = loom_buffet_add(an, stats, node->node.component);
   b->tensor = node->node.tensor;
   loom_expr *occupancy = &b->field[LOOM_BUFFET_max_occupancy];
-  *occupancy = an->rules->footprint(an->ctx, access, an->extents);
+  *occupancy = an->rules->footprint(an, access, an->extents);
   return *occupancy != LOOM_NONE && loom_multiply(an, occupancy, loom_bits_of(an, node));
 }

@@ -47,7 +47,7 @@ typedef struct loom_rules {
   /* Trips of an outermost loop as seen by tensors that do not use its variable. */
   loom_expr (*reference_trips)(loom_ctx *ctx, loom_expr extent, loom_expr tile, loom_expr trips);
   /* Values of a tensor in a tile with these extents by variable. */
-  loom_expr (*footprint)(loom_ctx *ctx, const loom_access *access, const loom_expr *extents);
+  loom_expr (*footprint)(loom_analysis *an, const loom_access *access, const loom_expr *extents);
 } loom_rules;
 extern const loom_rules loom_reference_rules;
 
@@ -210,9 +210,9 @@ bool loom_multiply(const loom_analysis *an, loom_expr *into, loom_expr factor);
 /* Bits per value of a holder's tensor at its component. */
 loom_expr loom_bits_of(const loom_analysis *an, const loom_path_node *node);
 /* Adds the actions that the last buffet's own traffic and that of its child cost, for the
-** directions of loom_direction; scales are actions per value. */
+** directions of loom_direction; scales are actions per value; `drains`: what is sent up is read. */
 bool loom_holder_actions(loom_analysis *an, loom_stats *stats, loom_expr read_scale,
-                         loom_expr write_scale, unsigned direction, bool skips);
+                         loom_expr write_scale, unsigned direction, bool skips, bool drains);
 /* Records "PLACE: ..." for a node of the mapping. */
 loom_status loom_fail(const loom_analysis *an, loom_status status, int source, const char *format,
                       ...) __attribute__((format(printf, 4, 5)));

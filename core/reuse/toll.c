@@ -19,6 +19,13 @@ static bool pass_on(const loom_analysis *an, const loom_path_node *node, loom_bu
   return true;
 }
 
+/* What the model `exact` notes besides, of one visit. */
+static void note_moves(const loom_analysis *an, loom_buffet *b) {
+  b->field[LOOM_BUFFET_fewest_live] = an->zero;
+  b->field[LOOM_BUFFET_total_deliveries] = b->field[LOOM_BUFFET_total_reads_to_parent];
+  b->field[LOOM_BUFFET_total_departures] = b->field[LOOM_BUFFET_total_writes_to_parent];
+}
+
 bool loom_analyze_toll(loom_analysis *an, const loom_path_node *node, loom_stats *stats) {
   const loom_access *access = loom_access_of(an, node->access);
   const loom_component *c = &an->a->components.at[node->component];
@@ -27,10 +34,11 @@ bool loom_analyze_toll(loom_analysis *an, const loom_path_node *node, loom_stats
   if (node->node.persistent) b->persistent = true;
   if (!node->node.backing && !pass_on(an, node, b)) return false;
   b->field[LOOM_BUFFET_max_occupancy] = an->zero;
+  if (b->field[LOOM_BUFFET_fewest_live] != LOOM_NONE) note_moves(an, b);
   loom_expr read = loom_component_actions_per_value(an->ctx, c, "read", an->einsum->name, tensor,
                                                     loom_bits_of(an, node));
   if (read == LOOM_NONE) return false;
   return loom_holder_actions(an, stats, read, an->zero,
                              loom_component_direction(c, an->einsum->name, tensor),
-                             !an->einsum->is_copy);
+                             !an->einsum->is_copy, true);
 }

@@ -15,10 +15,15 @@ static loom_expr rounded_up(loom_ctx *ctx, loom_expr extent, loom_expr tile, loo
   return loom_ceil(ctx, trips);
 }
 
+static loom_expr bounding_box(loom_analysis *an, const loom_access *access,
+                              const loom_expr *extents) {
+  return loom_access_occupancy(an->ctx, access, extents);
+}
+
 const loom_rules loom_reference_rules = {.name = "reference",
                                          .tiles = reference_tiles,
                                          .reference_trips = rounded_up,
-                                         .footprint = loom_access_occupancy};
+                                         .footprint = bounding_box};
 
 static bool is_number(const loom_analysis *an, loom_expr e) {
   return e == LOOM_NONE || loom_expr_is_num(an->ctx, e);

@@ -19,7 +19,7 @@ enum { VARIABLES = 4, LOOPS = 9, RANKS = 3, STEPS = 12 };
 
 typedef struct plain_loop {
   int variable, tile, first, step;
-  bool spatial, shared;
+  bool spatial, shared, anew;
 } plain_loop;
 
 typedef struct nest {
@@ -29,7 +29,7 @@ typedef struct nest {
   loom_rank ranks[RANKS];
   loom_index_term terms[RANKS][VARIABLES];
   loom_rank_step steps[RANKS][STEPS];
-  int above_parent, above_holder, anew;
+  int above_parent, above_holder;
   bool retain, output, to_one_unit;
 } nest;
 
@@ -108,7 +108,7 @@ static const nest *random_nest(void) {
   x.retain = pick(2);
   x.output = pick(2);
   x.to_one_unit = x.output && pick(3) == 0;
-  if (x.output && pick(4) == 0) x.anew = pick(x.above_parent + 1);
+  for (int l = 0; l < x.above_parent && x.output; l++) x.loops[l].anew = pick(4) == 0;
   return &x;
 }
 
@@ -131,12 +131,12 @@ static void print_nest(const nest *x) {
     if (l == x->above_holder) printf("holder\n");
     if (l == x->n_loops) break;
     const plain_loop *loop = &x->loops[l];
-    printf("  %s v%d tile %d first %d step %d%s\n", loop->spatial ? "spatial" : "for",
+    printf("  %s v%d tile %d first %d step %d%s%s\n", loop->spatial ? "spatial" : "for",
            loop->variable, loop->tile, loop->first, loop->step,
-           loop->spatial && loop->shared ? " shared" : "");
+           loop->spatial && loop->shared ? " shared" : "", loop->anew ? " anew" : "");
   }
-  printf("%s %s%s anew %d\n", x->retain ? "retain" : "scope", x->output ? "output" : "input",
-         x->to_one_unit ? " to one unit" : "", x->anew);
+  printf("%s %s%s\n", x->retain ? "retain" : "scope", x->output ? "output" : "input",
+         x->to_one_unit ? " to one unit" : "");
 }
 
 /* ---- counting by sets --------------------------------------------------------------------- */
@@ -297,6 +297,7 @@ static int unit_number(const nest *x, const int *index, const int *trips, int wh
 }
 
 enum { UNITS = 4096 };
+static set seen[UNITS], touched[UNITS];
 static set held[UNITS], arrives[UNITS], leaves[UNITS], taken[UNITS];
 static int arrived[UNITS], departed[UNITS], reads[UNITS], writes[UNITS], firsts[UNITS],
     first_arrived[UNITS];
@@ -330,11 +331,18 @@ static int alive_in(const nest *x, box visit, const int *trips) {
   return best;
 }
 
+/* The number of the index vector of the loops that begin afresh. */
+static int anew_number(const nest *x, const int *index, const int *trips) {
+  int number = 0;
+  for (int l = 0; l < x->above_holder; l++)
+    if (x->loops[l].anew) number = number * trips[l] + index[l];
+  assert_true(number < UNITS);
+  return number;
+}
+
 /* One step: what arrives and leaves at each unit; false where none works. */
-static bool step_all(const nest *x, int *index, const int *trips, const set *seen, set *touched,
-                     int64_t *out) {
+static bool step_all(const nest *x, int *index, const int *trips, int64_t *out) {
   bool any = false;
-  memset(touched, 0, sizeof *touched);
   do {
     box b = whole(x);
     if (!box_at(x, index, 0, x->above_holder, &b)) continue;
@@ -352,11 +360,11 @@ static bool step_all(const nest *x, int *index, const int *trips, const set *see
     combine(&taken[key], &tile, OR);
     arrived[unit] += size_of(&fresh);
     set early = fresh;
-    first_arrived[unit] += combine(&early, seen, LESS);
+    first_arrived[unit] += combine(&early, &seen[anew_number(x, index, trips)], LESS);
     departed[unit] += size_of(&left);
     combine(&arrives[key], &fresh, OR);
     combine(&leaves[key], &left, OR);
-    combine(touched, &tile, OR);
+    combine(&touched[anew_number(x, index, trips)], &tile, OR);
     held[unit] = tile;
     if (size_of(&tile) > out[LOOM_COUNT_TILE]) out[LOOM_COUNT_TILE] = size_of(&tile);
     int alive = alive_in(x, b, trips);
@@ -365,14 +373,13 @@ static bool step_all(const nest *x, int *index, const int *trips, const set *see
   return any;
 }
 
-static void take_keys(const nest *x, const int *trips, const set *seen) {
-  int index[LOOPS] = {0};
+static void take_keys(const nest *x, int *index, const int *trips, bool reads_too) {
   do {
     int key = unit_number(x, index, trips, 1), owner = unit_number(x, index, trips, 2);
     set fresh = arrives[key];
     reads[owner] += size_of(&arrives[key]);
     writes[owner] += size_of(&leaves[key]);
-    if (seen) firsts[owner] += combine(&fresh, seen, LESS);
+    if (reads_too) firsts[owner] += combine(&fresh, &seen[anew_number(x, index, trips)], LESS);
     memset(&arrives[key], 0, sizeof(set));
     memset(&leaves[key], 0, sizeof(set));
     memset(&taken[key], 0, sizeof(set));
@@ -380,6 +387,8 @@ static void take_keys(const nest *x, const int *trips, const set *seen) {
 }
 
 static void clear_all(void) {
+  memset(seen, 0, sizeof seen);
+  memset(touched, 0, sizeof touched);
   memset(held, 0, sizeof held);
   memset(arrives, 0, sizeof arrives);
   memset(leaves, 0, sizeof leaves);
@@ -393,8 +402,7 @@ static void clear_all(void) {
 }
 
 static void count_by_sets(const nest *x, int64_t *out) {
-  int trips[LOOPS], index[LOOPS] = {0}, before[LOOPS] = {0};
-  set seen = {{0}}, touched;
+  int trips[LOOPS], index[LOOPS] = {0};
   memset(out, 0, LOOM_N_COUNT_FIGURES * sizeof *out);
   clear_all();
   number_points(x);
@@ -406,15 +414,9 @@ static void count_by_sets(const nest *x, int64_t *out) {
     trips[l] = n;
   }
   do {
-    if (memcmp(before, index, (size_t)x->anew * sizeof *index) != 0) {
-      bool changed = false;
-      for (int l = 0; l < x->anew; l++) changed |= !x->loops[l].spatial && before[l] != index[l];
-      if (changed) memset(&seen, 0, sizeof seen);
-    }
-    memcpy(before, index, sizeof index);
-    if (!step_all(x, index, trips, &seen, &touched, out)) continue;
-    take_keys(x, trips, &seen);
-    combine(&seen, &touched, OR);
+    if (!step_all(x, index, trips, out)) continue;
+    take_keys(x, index, trips, true);
+    for (int i = 0; i < UNITS; i++) combine(&seen[i], &touched[i], OR);
   } while (next_index(x, index, 0, x->above_holder, false, trips));
   if (x->retain) {
     do {
@@ -422,7 +424,7 @@ static void count_by_sets(const nest *x, int64_t *out) {
       departed[unit] += size_of(&held[unit]);
       combine(&leaves[key], &held[unit], OR);
     } while (next_index(x, index, 0, x->above_holder, true, trips));
-    take_keys(x, trips, NULL);
+    take_keys(x, index, trips, false);
   }
   int64_t least = -1, least_here = -1;
   for (int u = 0; u < UNITS; u++) {
@@ -487,6 +489,7 @@ static void fill_problem(const nest *x, problem *q) {
         (loom_count_loop){loop->variable,
                           loop->spatial,
                           loop->shared,
+                          loop->anew,
                           loom_int(ctx, loop->tile),
                           loop->first == loop->tile ? LOOM_NONE : loom_int(ctx, loop->first),
                           loop->step == loop->tile ? LOOM_NONE : loom_int(ctx, loop->step)};
@@ -499,7 +502,6 @@ static void fill_problem(const nest *x, problem *q) {
                               .loops = q->loops,
                               .above_parent = (size_t)x->above_parent,
                               .above_holder = (size_t)x->above_holder,
-                              .anew = (size_t)x->anew,
                               .lifetime = x->retain ? LOOM_RETAIN : LOOM_SCOPE,
                               .to_one_unit = x->to_one_unit};
 }
@@ -605,7 +607,7 @@ static void test_symbolic(void **unused) {
 static void test_names(void **unused) {
   (void)unused;
   nest x = {.n_variables = 1, .n_loops = 1, .n_ranks = 1, .size = {10}, .above_holder = 1};
-  x.loops[0] = (plain_loop){0, 3, 3, 3, false, false};
+  x.loops[0] = (plain_loop){0, 3, 3, 3, false, false, false};
   x.terms[0][0] = (loom_index_term){0, 1};
   x.ranks[0] = (loom_rank){.name = "r", .n_terms = 1, .terms = x.terms[0]};
   problem q;
@@ -623,8 +625,8 @@ static void test_names(void **unused) {
 static void test_errors(void **unused) {
   (void)unused;
   nest x = {.n_variables = 2, .n_loops = 2, .n_ranks = 1, .size = {10, 10}, .above_holder = 2};
-  x.loops[0] = (plain_loop){0, 1, 1, 1, false, false};
-  x.loops[1] = (plain_loop){1, 1, 1, 1, false, false};
+  x.loops[0] = (plain_loop){0, 1, 1, 1, false, false, false};
+  x.loops[1] = (plain_loop){1, 1, 1, 1, false, false, false};
   x.terms[0][0] = (loom_index_term){0, 1};
   x.terms[0][1] = (loom_index_term){1, 3};
   x.ranks[0] = (loom_rank){.name = "r", .n_terms = 2, .terms = x.terms[0]};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Closed forms of the model `exact` at every point of small ranges, against cutting intervals one by
-** one.  Check ids (doc/formulas.md): X1 pieces of one variable. */
+** one.  Check ids (doc/formulas.md): X1 pieces of one variable, X2 holders of a kind of their own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +126,91 @@ static void pieces_agree_with_cutting(void **state) {
   check_pieces("v:t0@PE.X v:t1 v:t2@PE.Y", 3, (cut[]){spatial, temporal, spatial});
 }
 
+/* ---- X2: holders of a kind of their own --------------------------------------------------- */
+
+static loom_status as_storage(void *data, loom_ctx *ctx, loom_analysis *self, const loom_node *node,
+                              const loom_shape *shape, loom_stats *stats) {
+  (void)node;
+  assert_true(shape->n > 0);
+  loom_gc_begin(ctx);
+  loom_gc_end(ctx);
+  ++*(int *)data;
+  return loom_analyze_as(self, LOOM_NODE_STORAGE, stats);
+}
+
+/* A kind that does what a memory does counts what a memory counts. */
+static void check_kind(const char *workload, const char *plain, const char *own, int calls) {
+  int called = 0;
+  loom_node_analyzer analyzer = {"own", as_storage, &called};
+  loom_options options = {.model = LOOM_EXACT, .analyzers = &analyzer, .n_analyzers = 1};
+  const char *arch = "Main Buf #PE(X=64,Y=64) Reg +MAC";
+  text_case c = case_analyze_as(workload, arch, plain, &exact);
+  text_case d = case_analyze_as(workload, arch, own, &options);
+  if (!c.r || !d.r) fail_msg("%s: %s", own, loom_error_message(c.r ? d.ctx : c.ctx));
+  assert_int_equal(called, calls);
+  const loom_stats *a = loom_result_stats(c.r, 0), *b = loom_result_stats(d.r, 0);
+  for (size_t i = 0; i < a->n_buffets; i++)
+    for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
+      int64_t expected = -1, got = -2;
+      assert_true(loom_as_int(c.ctx, a->buffets[i].field[f], &expected));
+      assert_true(loom_as_int(d.ctx, b->buffets[i].field[f], &got));
+      if (expected != got)
+        fail_msg("%s: %s@%s %s: expected %lld, got %lld", own, a->buffets[i].tensor,
+                 a->buffets[i].level, loom_buffet_field_name((loom_buffet_field)f),
+                 (long long)expected, (long long)got);
+    }
+  case_end(&c);
+  case_end(&d);
+}
+
+static void own_kinds_see_each_combination_of_extents(void **state) {
+  (void)state;
+  const char *product = "m=7 k=5 n=6 MM:A[m,k],B[k,n]>Z[m,n]";
+  check_kind(product, "Main[A,B,Z] m:4 k:2 Buf[A,Z] m:1@PE.X Reg[Z] m:1 k:1 n:1 +MM@MAC",
+             "Main[A,B,Z] m:4 k:2 own~Buf[A,Z] m:1@PE.X Reg[Z] m:1 k:1 n:1 +MM@MAC", 8);
+  check_kind(product, "Main[A,B,Z] n:4@PE.X m:3 k:2 Reg[A,B,Z] m:1 k:1 n:1 +MM@MAC",
+             "Main[A,B,Z] n:4@PE.X m:3 k:2 own~Reg[A,B,Z] m:1 k:1 n:1 +MM@MAC", 24);
+  check_kind(product, "Main[A,B,Z] n:4 m:3 Buf[B,Z] k:2 n:3@PE.Y Reg[A,B,Z] m:1 k:1 n:1 +MM@MAC",
+             "Main[A,B,Z] n:4 m:3 own~Buf[B,Z] k:2 n:3@PE.Y own~Reg[A,B,Z] m:1 k:1 n:1 +MM@MAC",
+             44);
+}
+
+/* Formulas with tiles that may be empty. */
+static void own_kinds_in_formulas(void **state) {
+  (void)state;
+  int called = 0;
+  loom_node_analyzer analyzer = {"own", as_storage, &called};
+  loom_options options = {.model = LOOM_EXACT, .analyzers = &analyzer, .n_analyzers = 1};
+  text_case c = case_analyze_as("m=M k=5 MM:A[m,k],B[k]>Z[m]", "Main Buf +MAC",
+                                "Main[A,B,Z] m:t k:2 own~Buf[A,B,Z] m:1 k:1 +MM@MAC", &options);
+  text_case d = case_analyze_as("m=M k=5 MM:A[m,k],B[k]>Z[m]", "Main Buf +MAC",
+                                "Main[A,B,Z] m:t k:2 Buf[A,B,Z] m:1 k:1 +MM@MAC", &exact);
+  assert_non_null(c.r);
+  const loom_stats *a = loom_result_stats(c.r, 0), *b = loom_result_stats(d.r, 0);
+  for (int size = 1; size < 9; size++)
+    for (int tile = 1; tile < 9; tile++)
+      for (size_t i = 0; i < a->n_buffets; i++)
+        for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
+          int64_t value[2] = {-1, -2};
+          for (int side = 0; side < 2; side++) {
+            loom_ctx *ctx = side ? d.ctx : c.ctx;
+            loom_expr symbols[2] = {loom_symbol(ctx, "M", NULL), loom_symbol(ctx, "t", NULL)};
+            loom_expr values[2] = {loom_int(ctx, size), loom_int(ctx, tile)};
+            loom_expr e = (side ? b : a)->buffets[i].field[f];
+            assert_true(
+                loom_as_int(ctx, loom_substitute(ctx, e, 2, symbols, values), &value[side]));
+          }
+          assert_int_equal(value[0], value[1]);
+        }
+  case_end(&c);
+  case_end(&d);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(pieces_agree_with_cutting)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pieces_agree_with_cutting),
+      cmocka_unit_test(own_kinds_see_each_combination_of_extents),
+      cmocka_unit_test(own_kinds_in_formulas),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
