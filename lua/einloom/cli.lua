@@ -26,6 +26,9 @@ local function fail(kind, message, file)
   error(errors.new(kind, message, { file = file }), 0)
 end
 
+-- What an analysis answers, with the lines that its message has.
+local function refuse(kind, message) error({ kind = kind, message = message }, 0) end
+
 -- ---- points -------------------------------------------------------------------------------
 
 local function read_assignment(text, point)
@@ -82,7 +85,7 @@ local function analyze(subject, args)
   local mapping = subject.mapping
   if args.lift then mapping = loom.lift(mapping, subject.workload) end
   local r, message, kind = loom.analyze(subject.workload, subject.arch, mapping, options)
-  if not r then fail(kind, message) end
+  if not r then refuse(kind, message) end
   return r
 end
 
@@ -282,7 +285,7 @@ local function eval_one(entry, args, filled, titled)
   if not args.json then return print_text(subject, r, args, titled) end
   local message, kind
   filled[#filled + 1], message, kind = json_of(subject, r, args)
-  if message then fail(kind, message) end
+  if message then refuse(kind, message) end
   return true
 end
 
@@ -327,7 +330,7 @@ local function compare_models(entry, args)
   local compared, message, kind =
     require "einloom.compare".models(w, a, m, options, points[1])
   if compared then return say(tostring(compared)) end
-  fail(kind, message)
+  refuse(kind, message)
 end
 
 -- Cases that hold what other tools print are compared with those.
@@ -382,7 +385,7 @@ local function simulate_one(entry, args, titled)
     local options = options_of(subject, args)
     options.at = point
     local r, message, kind = loom.simulate(from.workload, from.arch, from.mapping, options)
-    if not r then fail(kind, message) end
+    if not r then refuse(kind, message) end
     if i > 1 then say "" end
     done = print_result(subject, r, places[i]) and done
   end

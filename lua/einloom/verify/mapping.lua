@@ -25,9 +25,12 @@ local buffet_fields = numbers(
   "max_per_unit_read_actions", "max_per_unit_write_actions",
   "total_skipped_first_read_actions", "total_skipped_first_write_actions",
   "min_per_unit_skipped_first_read_actions", "min_per_unit_skipped_first_write_actions",
-  "max_occupancy")
+  "max_occupancy",
+  "total_deliveries", "total_departures", "total_drains", "fewest_live") -- of the model exact
 buffet_fields.n_loops_above = "integer"
 buffet_fields.persistent = "boolean"
+
+local compute_fields = numbers("total_ops", "max_per_unit_ops", "max_latency", "instances")
 
 local function reuse_shape(is_copy)
   return compare.object {
@@ -35,7 +38,7 @@ local function reuse_shape(is_copy)
     mapping_with_reservations = is_copy and compare.anything() or compare.nest(),
     per_tensor_mapping = is_copy and compare.anything() or compare.map(compare.nest()),
     buffets = compare.records({ "tensor", "level" }, buffet_fields),
-    compute = compare.records({ "level" }, numbers("total_ops", "max_per_unit_ops", "max_latency")),
+    compute = compare.records({ "level" }, compute_fields),
     fanout = compare.records({ "component", "dim" }, numbers "value"),
     temporal_steps = compare.map "number",
   }
