@@ -227,6 +227,126 @@ static void mapped_nests_run_in_order(void **state) {
   }
 }
 
+/* ---- symbolic sizes ----------------------------------------------------------------------- */
+
+enum { N_SIZES = 2 };
+
+typedef struct symbolic {
+  loom_ctx *ctx;
+  loom_ranges *r;
+  loom_expr size[N_SIZES], value[N_SIZES];
+} symbolic;
+
+static symbolic make_symbolic(loom_ctx *ctx, int64_t factor, bool strict) {
+  symbolic k = {.ctx = ctx};
+  loom_assume two = {.integer = true, .has_min = true, .min = 2};
+  k.size[0] = loom_symbol(ctx, "s0", &two);
+  k.size[1] = loom_symbol(ctx, "s1", &two);
+  loom_hint hints[] = {{k.size[0], loom_int(ctx, 6)}, {k.size[1], loom_int(ctx, 4)}};
+  loom_given given = {.hints = hints, .n_hints = N_SIZES, .strict = strict};
+  loom_ranges_options options = {.split = {&given, false}};
+  loom_expr all = loom_product(ctx, 3, (loom_expr[]){k.size[0], k.size[1], loom_int(ctx, factor)});
+  k.r = loom_ranges_new(ctx, &(loom_tiling){1, {LOOM_PREFIX_X}, {all}}, &options);
+  assert_non_null(k.r);
+  return k;
+}
+
+static int64_t sized(const symbolic *k, loom_expr e) {
+  return value(k->ctx, loom_substitute(k->ctx, e, N_SIZES, k->size, k->value));
+}
+
+/* Variables for the two sizes and the factor, in any order, neighbours joined or not. */
+static size_t symbolic_variables(const symbolic *k, uint64_t *seed, int64_t factor,
+                                 loom_expr *found) {
+  loom_expr sizes[] = {k->size[0], k->size[1], loom_int(k->ctx, factor)}, lengths[3];
+  for (int i = 2; i > 0; i--) {
+    int other = random_below(seed, i + 1);
+    loom_expr size = sizes[i];
+    sizes[i] = sizes[other];
+    sizes[other] = size;
+  }
+  size_t n = 0;
+  for (int i = 0; i < 3; i++) {
+    if (n > 0 && random_below(seed, 4) == 0)
+      lengths[n - 1] = loom_mul(k->ctx, lengths[n - 1], sizes[i]);
+    else
+      lengths[n++] = sizes[i];
+  }
+  assert_int_equal(loom_ranges_construct(k->r, 0, n, lengths, found), LOOM_OK);
+  return n;
+}
+
+static loom_expr symbolic_size(const symbolic *k, uint64_t *seed) {
+  switch (random_below(seed, 5)) {
+  case 0: return k->size[0];
+  case 1: return k->size[1];
+  case 2: return loom_mul(k->ctx, k->size[0], k->size[1]);
+  default: return loom_int(k->ctx, 1 + random_below(seed, 4));
+  }
+}
+
+static loom_expr symbolic_index(const symbolic *k, uint64_t *seed, int64_t factor) {
+  loom_ctx *ctx = k->ctx;
+  loom_expr v[3], e = loom_int(ctx, 0);
+  size_t n = symbolic_variables(k, seed, factor, v);
+  if (random_below(seed, 2)) {
+    e = row_major(ctx, seed, k->r, n, v);
+  } else {
+    for (size_t i = 0; i < n; i++)
+      e = loom_add(ctx, e, loom_mul(ctx, symbolic_size(k, seed), v[i]));
+  }
+  if (random_below(seed, 4) == 0) e = loom_sub(ctx, e, symbolic_size(k, seed));
+  switch (random_below(seed, 4)) {
+  case 0: return loom_floor_div(ctx, e, symbolic_size(k, seed));
+  case 1: return loom_mod_index(ctx, e, symbolic_size(k, seed), symbolic_size(k, seed));
+  case 2: return loom_mod(ctx, e, symbolic_size(k, seed));
+  default: return e;
+  }
+}
+
+static int64_t symbolic_value(const symbolic *k, loom_expr e, int64_t flat) {
+  const loom_entry *entries;
+  size_t n = loom_ranges_entries(k->r, &entries);
+  loom_expr symbols[64], values[64];
+  assert_true(n + N_SIZES <= 64);
+  for (size_t i = 0; i < n; i++) {
+    int64_t length = sized(k, entries[i].length);
+    symbols[i] = entries[i].variable;
+    values[i] = loom_int(k->ctx, flat / sized(k, entries[i].divisor) % length);
+  }
+  for (size_t i = 0; i < N_SIZES; i++) {
+    symbols[n + i] = k->size[i];
+    values[n + i] = k->value[i];
+  }
+  return value(k->ctx, loom_substitute(k->ctx, e, n + N_SIZES, symbols, values));
+}
+
+static void symbolic_indices_keep_their_values(void **state) {
+  (void)state;
+  uint64_t seed = test_seed("symbolic_indices_keep_their_values");
+  for (int round = 0, n = rounds(); round < n; round++) {
+    loom_ctx *ctx = loom_ctx_new();
+    int64_t factor = 1 + random_below(&seed, 4);
+    symbolic k = make_symbolic(ctx, factor, random_below(&seed, 2));
+    loom_expr index[3], simple[3];
+    for (int i = 0; i < 3; i++) {
+      index[i] = symbolic_index(&k, &seed, factor);
+      simple[i] = loom_ranges_simplify(k.r, index[i]);
+      assert_int_not_equal(simple[i], LOOM_NONE);
+    }
+    int64_t s = 2 + random_below(&seed, 4), t = 2 + random_below(&seed, 3);
+    k.value[0] = loom_int(ctx, s);
+    k.value[1] = loom_int(ctx, t);
+    for (int i = 0; i < 3; i++)
+      for (int64_t flat = 0; flat < s * t * factor; flat++)
+        if (symbolic_value(&k, index[i], flat) != symbolic_value(&k, simple[i], flat))
+          fail_msg("%s became %s", loom_print(ctx, index[i], LOOM_INFIX),
+                   loom_print(ctx, simple[i], LOOM_INFIX));
+    loom_ranges_free(k.r);
+    loom_ctx_free(ctx);
+  }
+}
+
 /* ---- by hand ------------------------------------------------------------------------------ */
 
 static void variables_are_named_by_one_counter(void **state) {
@@ -336,6 +456,7 @@ static void bad_tilings_are_errors(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(simplified_indices_keep_their_values),
+      cmocka_unit_test(symbolic_indices_keep_their_values),
       cmocka_unit_test(mapped_nests_run_in_order),
       cmocka_unit_test(variables_are_named_by_one_counter),
       cmocka_unit_test(overlapping_variables_are_not_merged),
