@@ -755,8 +755,10 @@ typedef struct loom_options {
   bool uncounted_drains;         /* reading values to write them back is an action, or is not */
   bool partial_sums_to_one_unit; /* all units that reduce into an element get its old sum, or one */
   /* Accepted instead of an error: */
-  bool allow_unknown_tensors;  /* holders may list tensors no einsum of the workload has */
-  bool allow_growing_tiles;    /* a tile may be larger than the extent it cuts */
+  bool allow_unknown_tensors; /* holders may list tensors no einsum of the workload has */
+  /* A tile may be larger than the extent it cuts.  The model `exact` takes such numbers as one piece
+  ** all the same; its formulas hold for them with this option. */
+  bool allow_growing_tiles;
   bool allow_unmapped_einsums; /* einsums without a compute node are left out */
   const loom_node_analyzer *analyzers;
   size_t n_analyzers;

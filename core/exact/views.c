@@ -114,9 +114,21 @@ static bool cut(loom_analysis *an, loom_view *view, const loom_loop *loop, loom_
          add_pieces(an, view, loom_mod(ctx, p.extent, loop->tile), p.count);
 }
 
+/* Tiles are known to fit in the extent around their loop where growing ones are not allowed: numbers
+** that do not are seen as they are, and points of formulas are checked for it. */
+static bool fits(const loom_analysis *an, const loom_loop *loop, loom_expr extent) {
+  if (an->options->allow_growing_tiles) return false;
+  loom_expr around =
+      loop->outer < 0 ? an->w->variables.at[loop->variable].size : an->loops[loop->outer].tile;
+  return extent == around &&
+         !(loom_expr_is_num(an->ctx, extent) && loom_expr_is_num(an->ctx, loop->tile));
+}
+
 /* The extent of the one tile that a way other than CUT leaves of a piece. */
 static loom_expr one_tile(loom_analysis *an, const loom_view *view, loom_expr extent) {
   const loom_loop *loop = &an->loops[view->loop];
+  bool single = loop->first == LOOM_NONE;
+  if (single && view->way != LOOM_WAY_SOLE && fits(an, loop, extent)) return loop->tile;
   if (view->way == LOOM_WAY_SOLE) return times(an, extent, loom_le(an->ctx, extent, loop->tile));
   if (loop->first == LOOM_NONE) return smaller(an, extent, loop->tile);
   loom_expr first = smaller(an, extent, loop->first);

@@ -9,7 +9,7 @@
 
 #include "nest_text.h"
 
-static const loom_options exact = {.model = LOOM_EXACT};
+static const loom_options exact = {.model = LOOM_EXACT, .allow_growing_tiles = true};
 
 /* ---- X1: pieces --------------------------------------------------------------------------- */
 
@@ -142,7 +142,8 @@ static loom_status as_storage(void *data, loom_ctx *ctx, loom_analysis *self, co
 static void check_kind(const char *workload, const char *plain, const char *own, int calls) {
   int called = 0;
   loom_node_analyzer analyzer = {"own", as_storage, &called};
-  loom_options options = {.model = LOOM_EXACT, .analyzers = &analyzer, .n_analyzers = 1};
+  loom_options options = {
+      .model = LOOM_EXACT, .allow_growing_tiles = true, .analyzers = &analyzer, .n_analyzers = 1};
   const char *arch = "Main Buf #PE(X=64,Y=64) Reg +MAC";
   text_case c = case_analyze_as(workload, arch, plain, &exact);
   text_case d = case_analyze_as(workload, arch, own, &options);
@@ -180,7 +181,8 @@ static void own_kinds_in_formulas(void **state) {
   (void)state;
   int called = 0;
   loom_node_analyzer analyzer = {"own", as_storage, &called};
-  loom_options options = {.model = LOOM_EXACT, .analyzers = &analyzer, .n_analyzers = 1};
+  loom_options options = {
+      .model = LOOM_EXACT, .allow_growing_tiles = true, .analyzers = &analyzer, .n_analyzers = 1};
   text_case c = case_analyze_as("m=M k=5 MM:A[m,k],B[k]>Z[m]", "Main Buf +MAC",
                                 "Main[A,B,Z] m:t k:2 own~Buf[A,B,Z] m:1 k:1 +MM@MAC", &options);
   text_case d = case_analyze_as("m=M k=5 MM:A[m,k],B[k]>Z[m]", "Main Buf +MAC",
