@@ -29,6 +29,11 @@ bool loom_occurs(loom_ctx *ctx, loom_expr symbol, loom_expr e);
 /* Whether e is an integer known to be > 0. */
 bool loom_is_positive_integer(const loom_ctx *ctx, loom_expr e);
 
+/* Whether the sum e (or anything) is stride * variable + what is free of it, the stride free of all n
+** variables, at a glance: false for what is not written so. *stride: LOOM_NONE with an error. */
+bool loom_linear_stride(loom_ctx *ctx, loom_expr e, loom_expr variable, size_t n,
+                        const loom_expr *variables, loom_expr *stride);
+
 /* e at the hints, revealed. */
 loom_expr loom_at_hints(loom_ctx *ctx, loom_expr e, const loom_given *given);
 
@@ -37,7 +42,7 @@ loom_expr loom_at_hints(loom_ctx *ctx, loom_expr e, const loom_given *given);
 typedef struct loom_scope {
   loom_ctx *ctx;
   LOOM_VEC(loom_expr) plain;  /* variables that have been replaced */
-  LOOM_VEC(loom_expr) narrow; /* by these: symbols, or the number 0 */
+  LOOM_VEC(loom_expr) narrow; /* by these symbols */
   LOOM_VEC(loom_extent) open; /* narrow symbols and the sizes they are less than */
 } loom_scope;
 

@@ -89,7 +89,11 @@ static loom_expr with_pair(const merger *m, loom_expr formula, size_t i, size_t 
 ** as the reference asks, then for every iteration. */
 static bool is_same(const merger *m, loom_expr formula, size_t i, size_t j, bool *good) {
   loom_ctx *ctx = m->ctx;
-  loom_expr zero = loom_int(ctx, 0), size = m->sizes.at[i], inner = m->variables[i];
+  loom_expr zero = loom_int(ctx, 0), size = m->sizes.at[i], inner = m->variables[i], stride;
+  *good = true;
+  if (loom_linear_stride(ctx, formula, inner, m->n, m->variables, &stride) &&
+      loom_linear_stride(ctx, formula, m->variables[j], m->n, m->variables, &stride))
+    return true;
   loom_expr turns = with_pair(m, formula, i, j, loom_mul(ctx, m->low, size), m->high);
   loom_expr joined = with_pair(m, formula, i, j, zero, loom_add(ctx, m->low, m->high));
   loom_expr on = loom_add(ctx, inner, loom_mul(ctx, m->variables[j], size));

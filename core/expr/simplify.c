@@ -17,8 +17,20 @@ bool loom_occurs(loom_ctx *ctx, loom_expr symbol, loom_expr e) {
   return !loom_walk_end(&walk) || found;
 }
 
+/* Sums of multiples of products of symbols: there is nothing to do. */
+static bool is_plain(const loom_ctx *ctx, loom_expr e) {
+  bool sum = loom_kind_of(ctx, e) == LOOM_ADD;
+  for (size_t i = 0, n = sum ? loom_add_count(ctx, e) : 1; i < n; i++) {
+    loom_expr id = sum ? loom_add_term(ctx, e, i).id : e;
+    for (size_t k = 0, m = loom_mul_count(ctx, id); k < m; k++)
+      if (loom_kind_of(ctx, loom_mul_power(ctx, id, k).base) > LOOM_SYM) return false;
+  }
+  return true;
+}
+
 loom_expr loom_simplify(loom_ctx *ctx, loom_expr e) {
-  return loom_expand(ctx, e);
+  if (!loom_expr_check(ctx, e)) return LOOM_NONE;
+  return is_plain(ctx, e) ? e : loom_expand(ctx, e);
 }
 
 /* ---- small parts ---------------------------------------------------------------------------- */
@@ -234,6 +246,7 @@ static loom_expr simplify_narrow(loom_scope *scope, loom_expr e) {
 loom_expr loom_simplify_in(loom_ctx *ctx, loom_expr e, const loom_given *given) {
   loom_scope scope;
   if (!loom_expr_check(ctx, e)) return LOOM_NONE;
+  if (is_plain(ctx, e)) return e;
   bool good = loom_scope_begin(ctx, &scope, given) && loom_scope_hide(&scope, e);
   if (good) e = loom_scope_leave(&scope, simplify_narrow(&scope, loom_scope_enter(&scope, e)));
   loom_scope_end(&scope);

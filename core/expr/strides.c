@@ -33,16 +33,82 @@ static loom_expr at_origin(loom_ctx *ctx, loom_expr e, const expr_list *symbols,
   return result;
 }
 
+/* ---- linear terms --------------------------------------------------------------------------- */
+
+static bool is_one_of(loom_expr e, size_t n, const loom_expr *variables) {
+  for (size_t i = 0; i < n; i++)
+    if (variables[i] == e) return true;
+  return false;
+}
+
+typedef enum place { ABSENT, LINEAR, ELSEWHERE } place;
+
+/* How a variable stands in a term without its coefficient. */
+static place find_in_term(loom_ctx *ctx, loom_expr id, loom_expr variable, size_t n,
+                          const loom_expr *variables) {
+  loom_kind kind = loom_kind_of(ctx, id);
+  if (kind == LOOM_SYM) return id == variable ? LINEAR : ABSENT;
+  if (kind == LOOM_MUL) {
+    bool plain = true, linear = false;
+    for (size_t i = 0; plain && i < loom_mul_count(ctx, id); i++) {
+      loom_power power = loom_mul_power(ctx, id, i);
+      plain = loom_kind_of(ctx, power.base) == LOOM_SYM;
+      if (power.base == variable)
+        linear = power.exponent == 1;
+      else if (is_one_of(power.base, n, variables))
+        plain = false;
+    }
+    if (plain && linear) return LINEAR;
+  }
+  return loom_occurs(ctx, variable, id) ? ELSEWHERE : ABSENT;
+}
+
+bool loom_linear_stride(loom_ctx *ctx, loom_expr e, loom_expr variable, size_t n,
+                        const loom_expr *variables, loom_expr *stride) {
+  bool sum = loom_kind_of(ctx, e) == LOOM_ADD;
+  size_t count = sum ? loom_add_count(ctx, e) : 1;
+  *stride = loom_int(ctx, 0);
+  for (size_t i = 0; i < count && *stride != LOOM_NONE; i++) {
+    loom_term term = sum ? loom_add_term(ctx, e, i) : loom_split_coef(ctx, e);
+    if (term.id == LOOM_NONE) continue;
+    place found = find_in_term(ctx, term.id, variable, n, variables);
+    if (found == ELSEWHERE) return false;
+    if (found == LINEAR)
+      *stride =
+          loom_add(ctx, *stride, loom_scale(ctx, term.coef, loom_div(ctx, term.id, variable)));
+  }
+  return true;
+}
+
 /* ---- strides -------------------------------------------------------------------------------- */
 
-static loom_expr stride_along(loom_ctx *ctx, loom_expr e, loom_expr variable, expr_list *support) {
-  if (loom_kind_of(ctx, variable) != LOOM_SYM) return loom_int(ctx, 0);
-  size_t n = support->n;
-  if (!loom_vec_push(ctx, support, variable)) return LOOM_NONE;
-  loom_expr at_one = at_origin(ctx, e, support, variable);
-  loom_expr at_zero = at_origin(ctx, e, support, LOOM_NONE);
-  support->n = n;
+/* What a term that is not linear adds to the stride: its value at 1 less that at 0. */
+static loom_expr first_step(loom_ctx *ctx, loom_expr term, loom_expr variable,
+                            const expr_list *symbols) {
+  loom_expr at_one = at_origin(ctx, term, symbols, variable);
+  loom_expr at_zero = at_origin(ctx, term, symbols, LOOM_NONE);
   return loom_simplify(ctx, loom_sub(ctx, at_one, at_zero));
+}
+
+/* Term by term; support has room for one more. */
+static loom_expr stride_along(loom_ctx *ctx, loom_expr e, loom_expr variable, expr_list *support) {
+  loom_expr stride = loom_int(ctx, 0);
+  if (loom_kind_of(ctx, variable) != LOOM_SYM) return stride;
+  bool sum = loom_kind_of(ctx, e) == LOOM_ADD;
+  size_t count = sum ? loom_add_count(ctx, e) : 1, n = support->n;
+  support->at[support->n++] = variable;
+  for (size_t i = 0; i < count && stride != LOOM_NONE; i++) {
+    loom_term term = sum ? loom_add_term(ctx, e, i) : loom_split_coef(ctx, e);
+    if (term.id == LOOM_NONE) continue;
+    place found = find_in_term(ctx, term.id, variable, n, support->at);
+    loom_expr step = LOOM_NONE;
+    if (found == ABSENT) continue;
+    if (found == LINEAR) step = loom_div(ctx, term.id, variable);
+    if (found == ELSEWHERE) step = first_step(ctx, term.id, variable, support);
+    stride = loom_add(ctx, stride, loom_scale(ctx, term.coef, step));
+  }
+  support->n = n;
+  return stride == LOOM_NONE ? stride : loom_simplify(ctx, stride);
 }
 
 loom_status loom_strides(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *variables,
@@ -50,7 +116,8 @@ loom_status loom_strides(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *
   expr_list others = {0};
   bool good = loom_expr_check(ctx, e) && check_symbols(ctx, n, variables) &&
               check_symbols(ctx, support ? n_support : 0, support) &&
-              list_symbols(ctx, &others, support ? n_support : n, support ? support : variables);
+              list_symbols(ctx, &others, support ? n_support : n, support ? support : variables) &&
+              loom_vec_reserve(ctx, &others, 1);
   e = good ? loom_simplify(ctx, e) : LOOM_NONE;
   for (size_t i = 0; i < n && e != LOOM_NONE && good; i++) {
     strides[i] = stride_along(ctx, e, variables[i], &others);
