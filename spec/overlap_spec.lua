@@ -70,10 +70,39 @@ describe("overlapping tiles of an intermediate", function()
     front.mentions(tostring(e), { "mapping:1:5", "O, which reads it, has tiles of its own" })
   end)
 
+  it("are told where a holder drops what is kept, and loops shared unevenly", function()
+    local w = workload(producer, consumer)
+    local a = loom.arch {
+      loom.memory { "Main", size = math.huge }, loom.memory { "Buffer", size = math.huge },
+      loom.compute { "MAC" },
+    }
+    local function notes(variables, flags)
+      local r = assert(loom.simulate(w, a, loom.mapping(([[
+Main: I V W O
+for (%s) tile 4
+  Buffer: T %s
+  sequential
+    branch
+      for t, r
+        T on MAC
+    branch
+      for q, s
+        O on MAC
+]]):format(variables, flags))))
+      return table.concat(r:notes(), "\n")
+    end
+    front.mentions(notes("T: t keep, O: q", ""), { "T: for t tile 4 first 6: what two tiles of T",
+      "Buffer drops its contents", "write Buffer: T (retain)" })
+    assert.equal("", notes("T: t keep, O: q", "(retain)"))
+    assert.equal("", notes("T: t recompute, O: q", ""))
+    front.mentions(notes("T: t tile 4, O: q", "(retain)"),
+      { "the shared loop runs 4 times here and 3 times for O" })
+  end)
+
   it("are an error of the analysis where they are, for the model that cannot count them", function()
     local w = workload(producer, consumer)
     local a = loom.arch { loom.memory { "Main", size = math.huge }, loom.compute { "MAC" } }
-    local _, message, kind = loom.analyze(w, a, loom.mapping [[
+    local m = loom.mapping [[
 Main: I V W T O
 for (T: t recompute, O: q) tile 4
   sequential
@@ -83,7 +112,8 @@ for (T: t recompute, O: q) tile 4
     branch
       for q, s
         O on MAC
-]])
+]]
+    local _, message, kind = loom.analyze(w, a, m, { model = "reference" })
     assert.equal("bad_tile_shape", kind)
     front.mentions(message, { "mapping:2:5", "not counted by the model reference" })
   end)

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: MIT
 -- Remarks on a result: where its numbers mean something else than one may expect.
 
+local errors = require "einloom.errors"
 local handover = require "einloom.show.handover"
 local layout = require "einloom.show.layout"
 local loops = require "einloom.show.loops"
+local points = require "einloom.points"
 local result = require "einloom.result"
 
 local notes = {}
@@ -75,12 +77,80 @@ local function not_lifted(list, einsum)
   end
 end
 
+-- ---- shared loops ----------------------------------------------------------------------------
+
+-- The loops of an einsum's path with the nodes of the mapping that they are: {node =, written =}.
+local function loops_of(path, mapping, name)
+  local list, written = {}, points.loops(mapping.nodes, name)
+  for _, node in ipairs(path) do
+    if node.variable then list[#list + 1] = { node = node, written = written[#list + 1] } end
+  end
+  return list
+end
+
+local function holder_below(path, loop, tensor)
+  local below = false
+  for _, node in ipairs(path) do
+    if node == loop then below = true end
+    if node.tensor == tensor and node.kind ~= "reservation" then return below and node or nil end
+  end
+end
+
+local function overlap_of(written, name)
+  for _, own in ipairs(written and written.tiles or {}) do
+    if own.einsum == name then return own.overlap end
+  end
+end
+
+-- What tiles of a shared loop keep must not be dropped by the holder that is to keep it.
+local function dropped_overlap(list, einsum, path, mapping)
+  for _, loop in ipairs(loops_of(path, mapping, einsum.name)) do
+    for _, tensor in ipairs(overlap_of(loop.written, einsum.name) == "keep" and einsum:tensors()
+      or {}) do
+      local holder = einsum:is_output(tensor) and holder_below(path, loop.node, tensor)
+      if holder and holder.lifetime == "scope" then
+        list[#list + 1] = ("%s: what two tiles of %s share is to be kept, but %s drops its "
+          .. "contents between them: write %s: %s (retain), or hold it above the loop"):format(
+          loops.loop(loop.node), tensor, holder.component, holder.component, tensor)
+      end
+    end
+  end
+end
+
+-- A shared loop that runs a different number of times for another einsum.
+local function uneven_sharing(list, einsum, path, mapping)
+  local others = result.paths_beside(einsum)
+  for _, loop in ipairs(loops_of(path, mapping, einsum.name)) do
+    local v = loop.written and loop.written.rank_variable
+    for _, name in ipairs(type(v) == "table" and errors.keys(v) or {}) do
+      for _, other in ipairs(name < einsum.name and others[name]
+        and loops_of(others[name], mapping, name) or {}) do
+        local same = other.written and other.written.where == loop.written.where
+        if same and other.node.trips and loop.node.trips
+          and other.node.trips:eq(loop.node.trips) == false then
+          list[#list + 1] = ("%s: the shared loop runs %s times here and %s times for %s"):format(
+            loops.loop(loop.node), loop.node.trips, other.node.trips, name)
+        end
+      end
+    end
+  end
+end
+
+-- What is said of the model exact alone.
+local function of_exact(list, einsum)
+  local _, _, mapping = result.context_of(einsum)
+  local path = einsum:path()
+  dropped_overlap(list, einsum, path, mapping)
+  uneven_sharing(list, einsum, path, mapping)
+end
+
 --- The remarks on one einsum of a result, as it stands at its point.
 ---@param einsum einloom.EinsumResult
 ---@return string[]
 function notes.einsum(einsum)
   local list = {}
-  if result.conventions_of(einsum).model == "reference" then of_reference(list, einsum) end
+  local model = result.conventions_of(einsum).model
+  if model == "reference" then of_reference(list, einsum) else of_exact(list, einsum) end
   for _, remark in ipairs(handover.remarks(einsum)) do list[#list + 1] = remark end
   not_lifted(list, einsum)
   return list
