@@ -1,18 +1,20 @@
 -- SPDX-License-Identifier: MIT
--- Random workloads of one einsum, machines and mappings, small enough to be walked: any index,
--- uneven tiles, first tiles, overlapping tiles, parallel loops, holders anywhere, both lifetimes,
--- networks.  A case is a plain table, so that it can be made smaller, printed and made again.
+-- Random workloads of one or two einsums, machines and mappings, small enough to be walked: any
+-- index, uneven tiles, first tiles, overlapping tiles, parallel loops, holders anywhere, both
+-- lifetimes, networks, shared loops, loops that compute an einsum again.  A case is a plain table,
+-- so that it can be made smaller, printed and made again.
 
-local core = require "einloom.core"
+local points = require "einloom.points"
 
 local random_nests = {}
 
 ---@class einloom.RandomCase
 ---@field sizes table<string, integer>
 ---@field variables string[]
----@field tensors { name: string, output: boolean, indices: string[] }[] the output first
+---@field einsums { name: string, variables: string[], tensors: table[] }[] the output first
 ---@field network table<string, { multicast: boolean, adder_tree: boolean }> by dimension
----@field nodes table[] loops and holders, outermost first
+---@field lists table[][] loops and holders, outermost first; with two einsums those of both, then
+--- each einsum's
 ---@field options table
 
 local dims = { "Reg.X", "Reg.Y", "PE.X" }
@@ -61,34 +63,76 @@ local function ranks(r, variables, hardness)
 end
 
 -- Variables that no index mentions get a tensor of their own.
-local function add_missing(tensors, variables)
+local function add_missing(einsum)
   local text = {}
-  for _, t in ipairs(tensors) do text[#text + 1] = table.concat(t.indices, " ") end
+  for _, t in ipairs(einsum.tensors) do text[#text + 1] = table.concat(t.indices, " ") end
   text = table.concat(text, " ")
   local missing = {}
-  for _, v in ipairs(variables) do
+  for _, v in ipairs(einsum.variables) do
     if not text:find(v, 1, true) then missing[#missing + 1] = v end
   end
   if #missing > 0 then
-    tensors[#tensors + 1] = { name = "M", output = false, indices = missing }
+    einsum.tensors[#einsum.tensors + 1] =
+      { name = "M" .. einsum.name, output = false, indices = missing }
   end
 end
 
-local function add_workload(r, case, hardness)
+local function add_variable(r, case, einsums, most)
+  local v = ("pqrstu"):sub(#case.variables + 1, #case.variables + 1)
+  local size = r:to(most)
+  for _, einsum in ipairs(einsums) do
+    size = math.min(size, math.max(1, 400 // einsum.points))
+  end
+  for _, einsum in ipairs(einsums) do
+    einsum.points = einsum.points * size
+    einsum.variables[#einsum.variables + 1] = v
+  end
+  case.variables[#case.variables + 1], case.sizes[v] = v, size
+end
+
+local function add_tensors(r, einsum, hardness, names)
+  for i, name in ipairs(names) do
+    local hard = i == 1 and hardness == 3 and not chance(r, 3) and 2 or hardness
+    einsum.tensors[i] =
+      { name = name, output = i == 1, indices = ranks(r, einsum.variables, hard) }
+  end
+end
+
+-- T[R1: ..., R2: ...] in the einsum that makes it and in the one that reads it.
+local function add_intermediate(r, case, hardness)
+  local made, read = case.einsums[1], case.einsums[2]
+  local t = made.tensors[1]
+  local again = { name = t.name, output = false, indices = {}, ranks = true }
+  t.ranks = true
+  for i, text in ipairs(t.indices) do
+    local same = hardness == 1 and text
+    for _, v in ipairs(made.variables) do
+      if same == v and not table.concat(read.variables):find(v, 1, true) then same = nil end
+    end
+    again.indices[i] = same or index(r, read.variables, hardness)
+  end
+  table.insert(read.tensors, 2, again)
+end
+
+local function add_workload(r, case, hardness, fused)
   local most = ({ 9, 7, 5 })[r:to(3)]
-  local points = 1
-  for i = 1, r:pick { 1, 2, 2, 3, 3, 3, 4 } do
-    local v = ("pqrs"):sub(i, i)
-    local size = math.min(r:to(most), math.max(1, 400 // points))
-    points = points * size
-    case.variables[i], case.sizes[v] = v, size
+  local first = { name = "E1", variables = {}, tensors = {}, points = 1 }
+  case.einsums[1] = first
+  if not fused then
+    for _ = 1, r:pick { 1, 2, 2, 3, 3, 3, 4 } do add_variable(r, case, { first }, most) end
+    add_tensors(r, first, hardness, r:pick { { "O", "A" }, { "O", "A", "B" } })
+    return add_missing(first)
   end
-  for i = 1, r:pick { 2, 2, 3 } do
-    case.tensors[i] = { name = ("OAB"):sub(i, i), output = i == 1,
-      indices = ranks(r, case.variables, i == 1 and hardness == 3 and not chance(r, 3) and 2
-        or hardness) }
-  end
-  add_missing(case.tensors, case.variables)
+  local second = { name = "E2", variables = {}, tensors = {}, points = 1 }
+  case.einsums[2] = second
+  for _ = 1, r:to(2) do add_variable(r, case, { first, second }, most) end
+  for _ = 1, r:to(2) - 1 do add_variable(r, case, { first }, most) end
+  for _ = 1, r:to(2) - 1 do add_variable(r, case, { second }, most) end
+  add_tensors(r, first, hardness, { "T", "A" })
+  add_tensors(r, second, hardness, { "O", "B" })
+  add_intermediate(r, case, hardness)
+  add_missing(first)
+  add_missing(second)
 end
 
 -- ---- mappings ----
@@ -195,20 +239,63 @@ local function add_mapping(r, case, limits)
     chains[i] = chain(r, v, case.sizes[v], limits.even)
     place(r, case, chains[i])
   end
-  case.nodes = merge(r, chains)
-  for _, t in ipairs(case.tensors) do add_holders(r, case.nodes, t.name, limits) end
+  case.lists[1] = merge(r, chains)
+  for _, t in ipairs(case.einsums[1].tensors) do
+    add_holders(r, case.lists[1], t.name, limits)
+  end
+end
+
+-- Loops that both einsums share, holders of what passes between them, then each one's own loops
+-- over what is left.
+local function add_tree(r, case, limits)
+  local around, shared = {}, {}
+  for i, v in ipairs(case.variables) do
+    local loops = {}
+    around[v] = case.sizes[v]
+    if chance(r, 2) then
+      loops = chain(r, v, case.sizes[v], limits.even)
+      local last = table.remove(loops)
+      if #loops > 0 then around[v] = math.min(around[v], loops[#loops].tile, last.tile + 99) end
+    end
+    shared[i] = loops
+    place(r, case, loops)
+  end
+  case.lists[1] = merge(r, shared)
+  add_holders(r, case.lists[1], "T", limits)
+  for i, einsum in ipairs(case.einsums) do
+    local chains = {}
+    for k, v in ipairs(einsum.variables) do
+      chains[k] = chain(r, v, around[v], limits.even)
+      place(r, case, chains[k])
+    end
+    local own = merge(r, chains)
+    case.lists[i + 1] = own
+    for _, t in ipairs(einsum.tensors) do
+      if t.name ~= "T" then
+        local above = chance(r, 2) and case.lists[1] or own
+        insert(above, 1, holder(r, "Main", t.name, limits))
+        if chance(r, 2) then
+          insert(own, above == own and 2 or 1, holder(r, "Glb", t.name, limits))
+        end
+      end
+    end
+  end
 end
 
 --- A random case.
 ---@param r table front.random
----@param limits? { hardness: integer?, even: boolean?, lifetime: string?, usual: boolean? } of
---- indices (1 variables, 2 sums, 3 any) and tiles; one lifetime; the usual conventions alone
+---@param limits? { hardness: integer?, even: boolean?, lifetime: string?, usual: boolean?,
+--- fused: boolean? } of indices (1 variables, 2 sums, 3 any) and tiles; one lifetime; the usual
+--- conventions alone; one einsum or two
 ---@return einloom.RandomCase
 function random_nests.case(r, limits)
   limits = limits or {}
-  local case = { sizes = {}, variables = {}, tensors = {}, network = {}, options = {}, spatial = 0 }
-  add_workload(r, case, limits.hardness or r:pick { 1, 2, 2, 3 })
-  add_mapping(r, case, limits)
+  local case = { sizes = {}, variables = {}, einsums = {}, lists = {}, network = {}, options = {},
+    spatial = 0 }
+  local fused = limits.fused
+  if fused == nil then fused = chance(r, 4) end
+  add_workload(r, case, limits.hardness or r:pick { 1, 2, 2, 3 }, fused)
+  if fused then add_tree(r, case, limits) else add_mapping(r, case, limits) end
   for _, dim in ipairs(dims) do
     case.network[dim] = { multicast = not chance(r, 3), adder_tree = not chance(r, 3) }
   end
@@ -221,20 +308,27 @@ end
 
 -- ---- as text and as objects ----
 
-local function einsum_text(case)
-  local left, right = nil, {}
-  for _, t in ipairs(case.tensors) do
-    local text = ("%s[%s]"):format(t.name, table.concat(t.indices, ", "))
-    if t.output then left = text else right[#right + 1] = text end
+local function tensor_text(t)
+  local indices = {}
+  for i, text in ipairs(t.indices) do
+    indices[i] = t.ranks and ("R%d: %s"):format(i, text) or text
   end
-  return left .. " = " .. table.concat(right, " * ")
+  return ("%s[%s]"):format(t.name, table.concat(indices, ", "))
+end
+
+local function einsum_text(einsum)
+  local left, right = nil, {}
+  for _, t in ipairs(einsum.tensors) do
+    if t.output then left = tensor_text(t) else right[#right + 1] = tensor_text(t) end
+  end
+  return ("%q"):format(("%s: %s = %s"):format(einsum.name, left, table.concat(right, " * ")))
 end
 
 local function loop_text(node, shape)
   local text = ("%s %s tile %s"):format(node.dim and "par" or "for", node.variable,
-    shape(node.tile))
-  if node.first then text = text .. " first " .. shape(node.first) end
-  if node.step then text = text .. " step " .. shape(node.step) end
+    shape(node, "tile"))
+  if node.first then text = text .. " first " .. shape(node, "first") end
+  if node.step then text = text .. " step " .. shape(node, "step") end
   return node.dim and text .. " on " .. node.dim or text
 end
 
@@ -243,18 +337,34 @@ local function holder_text(node)
   return ("%s%s: %s%s"):format(node.level == "Bus" and "toll " or "", node.level, node.tensor, flag)
 end
 
---- The mapping as text; `shape` writes a tile.
----@param case einloom.RandomCase
----@param shape? fun(tile: integer): string
----@return string
-function random_nests.mapping_text(case, shape)
-  local lines, depth = {}, 0
-  for _, node in ipairs(case.nodes) do
-    local text = node.variable and loop_text(node, shape or tostring) or holder_text(node)
+-- Appends the nodes of a list, each loop's body one further in; returns how far that is.
+local function add_lines(lines, nodes, depth, shape)
+  for _, node in ipairs(nodes) do
+    local text = node.variable and loop_text(node, shape) or holder_text(node)
     lines[#lines + 1] = (" "):rep(depth) .. text
     if node.variable then depth = depth + 1 end
   end
-  lines[#lines + 1] = (" "):rep(depth) .. "MAC"
+  return depth
+end
+
+--- The mapping as text; `shape` writes a tile, first tile or step.
+---@param case einloom.RandomCase
+---@param shape? fun(node: table, key: string): string
+---@return string
+function random_nests.mapping_text(case, shape)
+  shape = shape or function(node, key) return tostring(node[key]) end
+  local lines = {}
+  local depth = add_lines(lines, case.lists[1], 0, shape)
+  if #case.einsums == 1 then
+    lines[#lines + 1] = (" "):rep(depth) .. "MAC"
+    return table.concat(lines, "\n")
+  end
+  lines[#lines + 1] = (" "):rep(depth) .. "sequential"
+  for i, einsum in ipairs(case.einsums) do
+    lines[#lines + 1] = (" "):rep(depth + 1) .. "branch"
+    local inner = add_lines(lines, case.lists[i + 1], depth + 2, shape)
+    lines[#lines + 1] = (" "):rep(inner) .. einsum.name .. " on MAC"
+  end
   return table.concat(lines, "\n")
 end
 
@@ -269,17 +379,19 @@ local function list_text(t, names)
   return table.concat(parts, ", ")
 end
 
---- A Lua chunk that returns the workload, the architecture, the mapping and the options of a case.
----@param case einloom.RandomCase
----@param shape? fun(tile: integer): string
----@return string
-function random_nests.source(case, shape)
-  local function dim(name)
-    return ("{ 99, %s }"):format(list_text(case.network[name], { "multicast", "adder_tree" }))
+local function sizes_text(case, symbolic)
+  local parts = {}
+  for i, v in ipairs(case.variables) do
+    local size = symbolic and ("loom.symbol %q"):format(v:upper()) or tostring(case.sizes[v])
+    parts[i] = ("%s = %s"):format(v, size)
   end
-  return ([=[
+  return table.concat(parts, ", ")
+end
+
+local chunk = [=[
 local loom = require "einloom"
-local w = loom.workload { sizes = { %s }, bits = 1, "%s" }
+local w = loom.workload { sizes = { %s }, bits = 1, partial = "All",
+  %s }
 local a = loom.arch {
   loom.memory { "Main", size = math.huge }, loom.toll { "Bus" },
   loom.memory { "Glb", size = math.huge },
@@ -290,16 +402,44 @@ local m = loom.mapping [[
 %s
 ]]
 return w, a, m, { %s }
-]=]):format(list_text(case.sizes, case.variables), einsum_text(case), dim "Reg.X", dim "Reg.Y",
-    dim "PE.X", random_nests.mapping_text(case, shape),
+]=]
+
+--- A Lua chunk that returns workload, architecture, mapping and options of a case;
+--- with `shape` sizes are symbols, and it writes the tiles.
+---@param case einloom.RandomCase
+---@param shape? fun(node: table, key: string): string
+---@return string
+function random_nests.source(case, shape)
+  local function dim(name)
+    return ("{ 99, %s }"):format(list_text(case.network[name], { "multicast", "adder_tree" }))
+  end
+  local einsums = {}
+  for i, einsum in ipairs(case.einsums) do einsums[i] = einsum_text(einsum) end
+  return chunk:format(sizes_text(case, shape ~= nil), table.concat(einsums, ",\n  "),
+    dim "Reg.X", dim "Reg.Y", dim "PE.X", random_nests.mapping_text(case, shape),
     list_text(case.options, { "lifetime", "drain_reads", "partial_sums" }))
 end
 
+local function make(source) return assert(load(source))() end
+
 --- The objects of a case.
 ---@param case einloom.RandomCase
----@param shape? fun(tile: integer): string
-function random_nests.make(case, shape)
-  return assert(load(random_nests.source(case, shape)))()
+function random_nests.make(case) return make(random_nests.source(case)) end
+
+--- The objects of a case whose sizes and tiles are symbols (P, T1, ...), then the point at which
+--- they are those of the case.  Tiles of 1 stay.
+---@param case einloom.RandomCase
+---@return einloom.Workload, einloom.Arch, einloom.Mapping, table, table<string, integer>
+function random_nests.make_symbolic(case)
+  local point, n = {}, 0
+  for _, v in ipairs(case.variables) do point[v:upper()] = case.sizes[v] end
+  local w, a, m, options = make(random_nests.source(case, function(node, key)
+    if node[key] == 1 and key == "tile" then return "1" end
+    n = n + 1
+    point["T" .. n] = node[key]
+    return "T" .. n
+  end))
+  return w, a, m, options, point
 end
 
 -- ---- smaller cases ----
@@ -311,48 +451,94 @@ local function copy(x)
   return result
 end
 
+local function remove_nodes(c, is)
+  for _, nodes in ipairs(c.lists) do
+    for k = #nodes, 1, -1 do
+      if is(nodes[k]) then table.remove(nodes, k) end
+    end
+  end
+end
+
+local function without(list, x)
+  for k = #list, 1, -1 do
+    if list[k] == x then table.remove(list, k) end
+  end
+end
+
+-- The changes of one node, by a function that finds it in a copy.
+local function each_node_change(find, try)
+  try(function(c)
+    local nodes, i = find(c)
+    table.remove(nodes, i)
+  end)
+  for _, key in ipairs { "first", "step", "retain", "scope", "dim" } do
+    try(function(c)
+      local nodes, i = find(c)
+      if nodes[i][key] == nil then return false end
+      nodes[i][key] = nil
+    end)
+  end
+  for _, key in ipairs { "tile", "first", "step" } do
+    try(function(c)
+      local nodes, i = find(c)
+      if not nodes[i][key] or nodes[i][key] <= 1 then return false end
+      nodes[i][key] = nodes[i][key] - 1
+    end)
+  end
+end
+
+-- The changes of one tensor of an einsum.
+local function each_tensor_change(case, e, i, try)
+  local t = case.einsums[e].tensors[i]
+  if i > 1 and t.name ~= "T" then
+    try(function(c)
+      table.remove(c.einsums[e].tensors, i)
+      remove_nodes(c, function(node) return node.tensor == t.name end)
+    end)
+  end
+  for k = #t.indices, 1, -1 do
+    if t.name ~= "T" then
+      try(function(c) table.remove(c.einsums[e].tensors[i].indices, k) end)
+    end
+    for _, v in ipairs(case.einsums[e].variables) do
+      try(function(c)
+        local indices = c.einsums[e].tensors[i].indices
+        if #indices[k] <= #v then return false end
+        indices[k] = v
+      end)
+    end
+    for _, pair in ipairs { { "[+-]%d+$", "" }, { " *[/%%]+ %d.*$", "" }, { "%d%*", "" } } do
+      try(function(c)
+        local indices = c.einsums[e].tensors[i].indices
+        local text = indices[k]:gsub(pair[1], pair[2], 1)
+        if text == indices[k] then return false end
+        indices[k] = text
+      end)
+    end
+  end
+end
+
 -- Calls try with changes of the case, each a function that changes a copy, or returns false where
 -- it does not apply.
 local function each_change(case, try)
-  for i = #case.nodes, 1, -1 do
-    try(function(c) table.remove(c.nodes, i) end)
-    for _, key in ipairs { "first", "step", "retain", "scope", "dim" } do
+  if #case.einsums > 1 then
+    for e = 1, 2 do
       try(function(c)
-        if c.nodes[i][key] == nil then return false end
-        c.nodes[i][key] = nil
+        c.lists = { table.move(c.lists[e + 1], 1, #c.lists[e + 1], #c.lists[1] + 1, c.lists[1]) }
+        c.einsums = { c.einsums[e] }
+        local known = {}
+        for _, t in ipairs(c.einsums[1].tensors) do known[t.name] = true end
+        remove_nodes(c, function(node) return node.tensor and not known[node.tensor] end)
       end)
     end
-    try(function(c)
-      local node = c.nodes[i]
-      if not node.variable or node.tile <= 1 then return false end
-      node.tile = node.tile - 1
-    end)
   end
-  for i = #case.tensors, 2, -1 do
-    try(function(c)
-      local name = table.remove(c.tensors, i).name
-      for k = #c.nodes, 1, -1 do
-        if c.nodes[k].tensor == name then table.remove(c.nodes, k) end
-      end
-    end)
-  end
-  for i, t in ipairs(case.tensors) do
-    for k = #t.indices, 1, -1 do
-      try(function(c) table.remove(c.tensors[i].indices, k) end)
-      for _, v in ipairs(case.variables) do
-        try(function(c)
-          if #c.tensors[i].indices[k] <= #v then return false end
-          c.tensors[i].indices[k] = v
-        end)
-      end
-      for _, pair in ipairs { { "[+-]%d+$", "" }, { " *[/%%]+ %d.*$", "" }, { "%d%*", "" } } do
-        try(function(c)
-          local text = c.tensors[i].indices[k]:gsub(pair[1], pair[2], 1)
-          if text == c.tensors[i].indices[k] then return false end
-          c.tensors[i].indices[k] = text
-        end)
-      end
+  for l, nodes in ipairs(case.lists) do
+    for i = #nodes, 1, -1 do
+      each_node_change(function(c) return c.lists[l], i end, try)
     end
+  end
+  for e, einsum in ipairs(case.einsums) do
+    for i = #einsum.tensors, 1, -1 do each_tensor_change(case, e, i, try) end
   end
   for _, v in ipairs(case.variables) do
     try(function(c)
@@ -360,13 +546,10 @@ local function each_change(case, try)
       c.sizes[v] = c.sizes[v] - 1
     end)
     try(function(c)
-      for k = #c.variables, 1, -1 do
-        if c.variables[k] == v then table.remove(c.variables, k) end
-      end
+      without(c.variables, v)
+      for _, einsum in ipairs(c.einsums) do without(einsum.variables, v) end
       c.sizes[v] = nil
-      for k = #c.nodes, 1, -1 do
-        if c.nodes[k].variable == v then table.remove(c.nodes, k) end
-      end
+      remove_nodes(c, function(node) return node.variable == v end)
     end)
   end
   for _, key in ipairs { "lifetime", "drain_reads", "partial_sums" } do
@@ -406,15 +589,10 @@ end
 
 -- ---- comparing ----
 
-local function number(x)
-  return core.is_expr(x) and x or x == nil and "absent" or x
-end
-
-local function compare(list, where, a, b)
+local function compare(list, where, a, b, point)
   for key, x in pairs(b) do
-    if number(a[key]) ~= number(x) then
-      list[#list + 1] = { where = where, field = key, exact = a[key], walked = x }
-    end
+    local own = points.at(a[key], point)
+    if own ~= x then list[#list + 1] = { where = where, field = key, exact = own, walked = x } end
   end
   for key, x in pairs(a) do
     if b[key] == nil then list[#list + 1] = { where = where, field = key, exact = x } end
@@ -427,25 +605,27 @@ local function buffets(raw, einsum)
   return found
 end
 
---- Where two results of the core differ, field by field.
+--- Where two results of the core differ, field by field; the first one at a point.
 ---@param exact userdata
 ---@param walked userdata
+---@param point? table<string, integer>
 ---@return { where: string, field: string, exact: any, walked: any }[]
-function random_nests.differences(exact, walked)
+function random_nests.differences(exact, walked, point)
   local list = {}
   for _, einsum in ipairs(walked:einsums()) do
-    compare(list, einsum, { steps = exact:temporal_steps(einsum) },
+    local function add(where, a, b) compare(list, einsum .. " " .. where, a or {}, b, point) end
+    add("steps", { steps = exact:temporal_steps(einsum) },
       { steps = walked:temporal_steps(einsum) })
-    compare(list, einsum .. ".compute", exact:compute(einsum), walked:compute(einsum))
+    add("compute", exact:compute(einsum), walked:compute(einsum))
     local a, b = buffets(exact, einsum), buffets(walked, einsum)
-    for name, buffet in pairs(b) do compare(list, name, a[name] or {}, buffet) end
+    for name, buffet in pairs(b) do add(name, a[name], buffet) end
     for name in pairs(a) do
       if not b[name] then list[#list + 1] = { where = name, field = "buffet" } end
     end
     local fa, fb = exact:fanout(einsum), walked:fanout(einsum)
-    for i, f in ipairs(fb) do compare(list, "fanout " .. f.dim, fa[i] or {}, f) end
+    for i, f in ipairs(fb) do add("fanout " .. f.dim, fa[i], f) end
     local la, lb = exact:first_latency(einsum), walked:first_latency(einsum)
-    for i, f in ipairs(lb) do compare(list, "first latency", la[i] or {}, f) end
+    for i, f in ipairs(lb) do add("first latency", la[i], f) end
   end
   table.sort(list, function(x, y)
     if x.field ~= y.field then return x.field < y.field end
