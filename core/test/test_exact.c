@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Closed forms of the model `exact` at every point of small ranges, against cutting intervals one by
-** one.  Check ids (doc/formulas.md): X1 pieces of one variable, X2 holders of a kind of their own. */
+** one, and against walking the whole nest.  Check ids (doc/formulas.md): X1 pieces of one variable, X2
+** holders of a kind of their own, X3 all figures of whole nests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -208,8 +209,128 @@ static void own_kinds_in_formulas(void **state) {
   case_end(&d);
 }
 
+/* ---- X3: whole nests ---------------------------------------------------------------------- */
+
+/* A nest with letters for sizes and tiles; each takes every value up to its most. */
+typedef struct nest {
+  const char *workload, *mapping;
+  const char *letters, *most; /* "SAB", "744" */
+  bool retain, one_unit;
+} nest;
+
+static const char *const machine = "Main Buf #PE(X=64,Y=64) !Link Reg +MAC";
+
+typedef struct held {
+  const nest *n;
+  text_case c;
+  loom_result *counted;
+  size_t m;
+  loom_expr symbols[8], values[8];
+} held;
+
+static void hold(held *h, const char *what, const char *of, loom_expr formula, loom_expr count) {
+  loom_ctx *ctx = h->c.ctx;
+  loom_expr got = loom_substitute(ctx, formula, h->m, h->symbols, h->values);
+  assert_true(loom_expr_kind(ctx, count) == LOOM_NUM);
+  if (got == count) return;
+  char point[128] = "";
+  for (size_t i = 0; i < h->m; i++)
+    snprintf(point + strlen(point), sizeof point - strlen(point), " %c=%s", h->n->letters[i],
+             loom_print(ctx, h->values[i], LOOM_INFIX));
+  fail_msg("%s at%s: %s of %s: walked %s, formula %s: %s", h->n->mapping, point, what, of,
+           loom_print(ctx, count, LOOM_INFIX), loom_print(ctx, got, LOOM_INFIX),
+           loom_print(ctx, formula, LOOM_INFIX));
+}
+
+static void hold_all(held *h) {
+  const loom_stats *a = loom_result_stats(h->c.r, 0), *b = loom_result_stats(h->counted, 0);
+  assert_int_equal(a->n_buffets, b->n_buffets);
+  for (size_t i = 0; i < a->n_buffets; i++)
+    for (int f = 0; f < LOOM_N_BUFFET_FIELDS; f++) {
+      char of[64];
+      snprintf(of, sizeof of, "%s@%s", a->buffets[i].tensor, a->buffets[i].level);
+      hold(h, loom_buffet_field_name((loom_buffet_field)f), of, a->buffets[i].field[f],
+           b->buffets[i].field[f]);
+    }
+  hold(h, "operations", "MAC", a->compute.total_ops, b->compute.total_ops);
+  hold(h, "most operations", "MAC", a->compute.max_per_unit_ops, b->compute.max_per_unit_ops);
+  hold(h, "instances", "MAC", a->compute.instances, b->compute.instances);
+  hold(h, "steps", "MAC", a->temporal_steps, b->temporal_steps);
+  for (size_t i = 0; i < a->n_fanout; i++)
+    hold(h, "fanout", a->fanout[i].dim, a->fanout[i].used, b->fanout[i].used);
+}
+
+static int hold_at_all_points(const nest *n) {
+  const loom_options options = {.model = LOOM_EXACT,
+                                .lifetime = n->retain ? LOOM_RETAIN : LOOM_SCOPE,
+                                .partial_sums_to_one_unit = n->one_unit,
+                                .allow_growing_tiles = true};
+  int point[8], points = 0;
+  held h = {.n = n, .m = strlen(n->letters)};
+  h.c = case_analyze_as(n->workload, machine, n->mapping, &options);
+  if (!h.c.r) fail_msg("%s: %s", n->mapping, loom_error_message(h.c.ctx));
+  for (size_t i = 0; i < h.m; i++) {
+    char name[2] = {n->letters[i], '\0'};
+    h.symbols[i] = loom_symbol(h.c.ctx, name, NULL);
+    point[i] = 1;
+  }
+  for (;;) {
+    for (size_t i = 0; i < h.m; i++) h.values[i] = loom_int(h.c.ctx, point[i]);
+    h.counted = loom_simulate(h.c.w, h.c.a, h.c.m, &options, h.m, h.symbols, h.values);
+    if (!h.counted) fail_msg("%s: %s", n->mapping, loom_error_message(h.c.ctx));
+    hold_all(&h);
+    loom_result_free(h.counted);
+    points++;
+    size_t i = 0;
+    for (; i < h.m && ++point[i] > n->most[i] - '0'; i++) point[i] = 1;
+    if (i == h.m) break;
+  }
+  case_end(&h.c);
+  return points;
+}
+
+static void formulas_hold_at_every_point(void **state) {
+  (void)state;
+#define MM "m=M k=4 n=3 MM:A[m,k],B[k,n]>Z[m,n]"
+#define CV(index) "p=P r=R k=2 CV:A[" index "],B[r,k]>Z[k,p]"
+  const nest nests[] = {
+      {MM, "Main[A,B,Z] m:S k:T Buf[A,B,Z] m:1@PE.X k:U Reg[A,Z] m:1 k:1 n:1 +MM@MAC", "MSTU",
+       "6543", false, false},
+      {MM, "Main[A,B,Z] m:S@PE.Y k:T@PE.X m:U Reg[A,B,Z] m:1 k:1 n:1 +MM@MAC", "MSTU", "7643",
+       false, true},
+      {MM, "Main[A,B,Z] n:2 m:S Buf[A,B,Z] k:T m:U !Link[A,Z] m:1@PE.X Reg[Z] m:1 k:1 n:1 +MM@MAC",
+       "MSTU", "6534", false, false},
+      {MM, "Main[A,B,Z] m:S^U n:2@PE.X Buf[A,Z] k:T Reg[B,Z] m:1 k:1 n:1 +MM@MAC", "MSUT", "7543",
+       false, false},
+      {MM, "Main[A,B,Z] n:2 m:S k:T Buf[A,B,Z] n:1@PE.X m:U Reg[Z] m:1 k:1 n:1 +MM@MAC", "MSTU",
+       "5433", true, false},
+      {MM, "Main[A,B,Z] k:T m:S n:2 Buf[A,B,Z] m:1 k:1 n:1 +MM@MAC", "MST", "754", true, true},
+      {CV("p+r"), "Main[A,B,Z] p:S r:T Buf[A] k:1 Reg[B,Z] p:1 r:1 k:1 +CV@MAC", "PRST", "6443",
+       false, false},
+      {CV("2*p+r"), "Main[A,B] Main[Z] r:T@PE.X p:S Reg[A,B] p:1 r:1 k:1 +CV@MAC", "PRTS", "5544",
+       false, false},
+      {CV("p-r+2"), "Main[A,B,Z] p:S r:T@PE.X r:U Reg[A,Z] p:1 r:1 k:1 +CV@MAC", "PRSTU", "54433",
+       false, false},
+      {CV("2*p+3*r"), "Main[A,B,Z] p:S r:T Reg[A] p:1 r:1 k:1 +CV@MAC", "PRST", "5643", false,
+       false},
+      {"p=P r=R k=K SP:A[p+r+k],B[r]>Z[p]", "Main[A,B,Z] p:S r:T k:U Reg[A,Z] p:1 r:1 k:1 +SP@MAC",
+       "PRKSTU", "333333", false, false},
+      {"p=P r=R k=K SP:A[p+r,r+k],B[r]>Z[p]",
+       "Main[A,B,Z] p:S r:T k:U Reg[A,Z] p:1 r:1 k:1 +SP@MAC", "PRKSTU", "333333", false, false},
+      {"p=P r=R DG:A[p+r,p],B[r,r]>Z[p,p-r]",
+       "Main[A,B,Z] p:S r:T@PE.X Buf[B] p:U Reg[A,Z] p:1 r:1 +DG@MAC", "PRSTU", "54433", true,
+       false},
+      {CV("p+r"), "Main[A,B,Z] p:S~U r:T Reg[A,B] p:1 r:1 k:1 +CV@MAC", "PRSUT", "64433", false,
+       false},
+  };
+  int points = 0;
+  for (size_t i = 0; i < sizeof nests / sizeof *nests; i++) points += hold_at_all_points(&nests[i]);
+  assert_true(points > 4000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(formulas_hold_at_every_point),
       cmocka_unit_test(pieces_agree_with_cutting),
       cmocka_unit_test(own_kinds_see_each_combination_of_extents),
       cmocka_unit_test(own_kinds_in_formulas),
