@@ -38,25 +38,18 @@ loom_status loom_elements_begin(loom_analysis *an) {
 
 /* ---- one factor --------------------------------------------------------------------------- */
 
-static loom_expr no_form(loom_analysis *an, const char *what) {
-  loom_error_set(an->ctx, LOOM_ERR_LIMIT, "einsum '%s', tensor '%s': no closed form for %s",
-                 an->einsum->name, an->w->tensors.at[loom_access_of(an, an->access)->tensor].name,
-                 what);
-  return LOOM_NONE;
-}
-
 static loom_expr visits(loom_analysis *an, const loom_asked *asked, int variable) {
   if (!loom_take_irrelevant(an, asked, variable))
-    return no_form(an, an->w->variables.at[variable].name);
+    return loom_counted(an, asked, &(loom_access){0}, 1, &variable);
   loom_view *view = loom_view_of(an, variable);
   return view ? loom_view_number(an, view) : LOOM_NONE;
 }
 
-static loom_expr elements_of(loom_analysis *an, const loom_asked *asked, const loom_group *g) {
+loom_expr loom_elements_of_group(loom_analysis *an, const loom_asked *asked, const loom_group *g) {
   bool closed = true;
   for (size_t i = 0; i < g->n; i++)
     if (!loom_take_relevant(an, asked, g, g->variables[i])) closed = false;
-  if (!closed) return no_form(an, an->w->variables.at[g->variables[0]].name);
+  if (!closed) return loom_counted(an, asked, &g->access, g->n, g->variables);
   loom_view **views = loom_arena_array(&an->scratch, g->n, sizeof(loom_view *));
   if (!views) return LOOM_NONE;
   for (size_t i = 0; i < g->n; i++)
@@ -64,15 +57,24 @@ static loom_expr elements_of(loom_analysis *an, const loom_asked *asked, const l
   return loom_group_elements(an, g, views);
 }
 
-static loom_expr count_elements(loom_analysis *an, const loom_asked *asked) {
+static bool changes(const loom_analysis *an, const loom_asked *asked, int variable) {
+  loom_group one = {.n = 1, .variables = &variable};
+  return loom_group_changes(an, &one, an->exact->from, asked->above_holder);
+}
+
+/* The product over groups and variables; `still`: of those alone whose tiles do not change. */
+static loom_expr count_elements(loom_analysis *an, const loom_asked *asked, bool still) {
   const loom_geometry *geometry = &an->exact->geometry;
   loom_expr product = an->one;
   for (size_t i = 0; i < geometry->n; i++) {
-    loom_expr factor = elements_of(an, asked, &geometry->groups[i]);
+    if (still && loom_group_changes(an, &geometry->groups[i], an->exact->from, asked->above_holder))
+      continue;
+    loom_expr factor = loom_elements_of_group(an, asked, &geometry->groups[i]);
     if (factor == LOOM_NONE || !loom_multiply(an, &product, factor)) return LOOM_NONE;
   }
   for (size_t v = 0; v < an->w->variables.n; v++) {
     if (geometry->group_of[v] >= 0 || an->exact->loops_of[v][0] < 0) continue;
+    if (still && changes(an, asked, (int)v)) continue;
     loom_expr factor = visits(an, asked, (int)v);
     if (factor == LOOM_NONE || !loom_multiply(an, &product, factor)) return LOOM_NONE;
   }
@@ -81,19 +83,20 @@ static loom_expr count_elements(loom_analysis *an, const loom_asked *asked) {
 
 /* The same without what is kept from visit to visit. */
 static loom_expr count_arrivals(loom_analysis *an, const loom_asked *asked) {
-  loom_expr all = count_elements(an, asked), kept;
-  bool closed;
-  if (!asked->retain || all == LOOM_NONE) return all;
-  if (loom_kept_elements(an, asked, &closed, &kept) != LOOM_OK) return LOOM_NONE;
-  if (closed && kept == an->zero) return all;
-  return closed ? loom_expand(an->ctx, loom_sub(an->ctx, all, kept))
-                : no_form(an, "what is retained");
+  loom_expr kept = an->zero;
+  bool closed = true;
+  if (asked->retain && loom_kept_elements(an, asked, &closed, &kept) != LOOM_OK) return LOOM_NONE;
+  loom_expr all = count_elements(an, asked, !closed);
+  if (all == LOOM_NONE || kept == LOOM_NONE) return LOOM_NONE;
+  if (closed) return kept == an->zero ? all : loom_expand(an->ctx, loom_sub(an->ctx, all, kept));
+  loom_expr changing = loom_counted_together(an, asked);
+  return changing != LOOM_NONE && loom_multiply(an, &all, changing) ? all : LOOM_NONE;
 }
 
 static bool same_question(const loom_asked *a, const loom_asked *b) {
   return a->above_parent == b->above_parent && a->above_holder == b->above_holder &&
          a->whose == b->whose && a->shared == b->shared && a->first == b->first &&
-         a->tile == b->tile && a->retain == b->retain;
+         a->tile == b->tile && a->retain == b->retain && a->leaves == b->leaves;
 }
 
 /* Distinctions that make no difference are left out: whose, and whether shared, where no spatial loop
@@ -109,6 +112,7 @@ static loom_asked simplest(const loom_analysis *an, loom_asked asked) {
     served = served || (!outside && an->exact->reuses[i]);
   }
   if (asked.first || asked.tile) asked.retain = false;
+  if (!asked.retain) asked.leaves = false;
   if (!served || asked.whose == LOOM_OF_BUSIEST_UNIT) asked.shared = false;
   if (!between && asked.whose == LOOM_OF_BUSIEST_UNIT) asked.whose = LOOM_OF_BUSIEST_PARENT;
   if (!above && asked.whose == LOOM_OF_BUSIEST_PARENT) asked.whose = LOOM_OF_ALL;

@@ -74,6 +74,7 @@ typedef struct loom_asked {
   bool first;  /* only those that no earlier step has computed */
   bool tile;   /* of the largest visit alone */
   bool retain; /* what a unit has from its last visit does not come again */
+  bool leaves; /* what goes, where that may differ from what comes: contents are retained */
 } loom_asked;
 
 /* A figure that was asked for. */
@@ -151,11 +152,26 @@ loom_expr loom_group_elements(loom_analysis *an, const loom_group *group, loom_v
 
 /* Begins with the tensor whose nest is at hand. */
 loom_status loom_elements_begin(loom_analysis *an);
+/* The factor of one group in a figure. */
+loom_expr loom_elements_of_group(loom_analysis *an, const loom_asked *asked, const loom_group *g);
 /* A figure of the tensor at hand. */
 loom_expr loom_elements(loom_analysis *an, const loom_asked *asked);
 /* Values that a visit of a holder must have at one time at least, if each comes just before its first
 ** use and goes after its last (doc/formulas.md#exact-fewest-live); LOOM_NONE where there is no form. */
 bool loom_fewest_live(loom_analysis *an, size_t above_holder, loom_expr *live);
+
+/* ---- counted.c ---------------------------------------------------------------------------- */
+
+/* A figure counted by the engine: of the ranks `part` of the tensor at hand (none for a variable it
+** does not use) and the loops over their variables. */
+loom_expr loom_counted(loom_analysis *an, const loom_asked *asked, const loom_access *part,
+                       size_t n, const int *variables);
+/* Of all whose tiles change above the holder: every group and variable with a temporal loop there. */
+loom_expr loom_counted_together(loom_analysis *an, const loom_asked *asked);
+/* The fewest live values of all whose parts change inside a visit. */
+loom_expr loom_counted_live(loom_analysis *an, size_t above_holder);
+/* Some temporal loop over a variable of the group has a place in [from, to). */
+bool loom_group_changes(const loom_analysis *an, const loom_group *g, size_t from, size_t to);
 
 /* ---- ways.c ------------------------------------------------------------------------------- */
 

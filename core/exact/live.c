@@ -76,10 +76,25 @@ static bool has_form(const loom_analysis *an) {
   return true;
 }
 
+/* What does not change inside a visit is there all the time. */
+static loom_expr count_live(loom_analysis *an, size_t above_holder) {
+  const loom_geometry *geometry = &an->exact->geometry;
+  loom_expr product = loom_counted_live(an, above_holder);
+  loom_asked asked = {.above_holder = above_holder, .tile = true};
+  for (size_t g = 0; g < geometry->n && product != LOOM_NONE; g++) {
+    if (loom_group_changes(an, &geometry->groups[g], above_holder, an->n_loops)) continue;
+    loom_expr tile = loom_elements_of_group(an, &asked, &geometry->groups[g]);
+    if (tile == LOOM_NONE || !loom_multiply(an, &product, tile)) return LOOM_NONE;
+  }
+  return product;
+}
+
 bool loom_fewest_live(loom_analysis *an, size_t above_holder, loom_expr *live) {
   descent d = {.above = above_holder};
-  *live = LOOM_NONE;
-  if (!has_form(an)) return true;
+  if (!has_form(an)) {
+    *live = count_live(an, above_holder);
+    return *live != LOOM_NONE;
+  }
   for (size_t i = 0; i < an->n_loops; i++)
     an->exact->ways[i] = is_below(an, &d, i) || an->exact->place[i] < an->exact->from
                              ? LOOM_WAY_PASS

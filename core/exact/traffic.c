@@ -9,8 +9,10 @@
 
 /* What moves between a holder and its parent; `of_unit`: the holder's. */
 typedef struct traffic {
-  loom_expr all, of_parent; /* shared */
-  loom_expr each, of_unit;  /* arriving */
+  loom_expr all, of_parent; /* arriving, shared */
+  loom_expr each, of_unit;
+  loom_expr gone, gone_of_parent; /* leaving, shared */
+  loom_expr gone_each, gone_of_unit;
   loom_expr first, first_of_parent, first_each, first_of_unit;
 } traffic;
 
@@ -48,29 +50,37 @@ static loom_holder *list_holders(loom_analysis *an, size_t *n) {
 }
 
 static loom_expr ask(loom_analysis *an, const loom_holder *h, loom_whose whose, bool shared,
-                     bool first) {
+                     bool first, bool leaves) {
   loom_asked asked = {.above_parent = h[1].above,
                       .above_holder = h->visits,
                       .whose = whose,
                       .shared = shared,
                       .first = first,
-                      .retain = h->retains};
+                      .retain = h->retains,
+                      .leaves = leaves};
   return loom_elements(an, &asked);
 }
 
 static bool find_traffic(loom_analysis *an, const loom_holder *h, traffic *t) {
   bool output = loom_access_of(an, an->access)->output;
-  *t = (traffic){an->zero, an->zero, an->zero, an->zero, an->zero, an->zero, an->zero, an->zero};
+  *t = (traffic){an->zero, an->zero, an->zero, an->zero, an->zero, an->zero,
+                 an->zero, an->zero, an->zero, an->zero, an->zero, an->zero};
   if (!h->has_parent) return true;
-  t->all = ask(an, h, LOOM_OF_ALL, true, false);
-  t->of_parent = ask(an, h, LOOM_OF_BUSIEST_PARENT, true, false);
-  t->each = ask(an, h, LOOM_OF_ALL, false, false);
-  t->of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, false);
+  t->all = ask(an, h, LOOM_OF_ALL, true, false, false);
+  t->of_parent = ask(an, h, LOOM_OF_BUSIEST_PARENT, true, false, false);
+  t->each = ask(an, h, LOOM_OF_ALL, false, false, false);
+  t->of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, false, false);
+  if (output || an->einsum->is_copy) {
+    t->gone = ask(an, h, LOOM_OF_ALL, true, false, true);
+    t->gone_of_parent = ask(an, h, LOOM_OF_BUSIEST_PARENT, true, false, true);
+    t->gone_each = ask(an, h, LOOM_OF_ALL, false, false, true);
+    t->gone_of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, false, true);
+  }
   if (output && h->skips_first) {
-    t->first = ask(an, h, LOOM_OF_ALL, true, true);
-    t->first_of_parent = ask(an, h, LOOM_OF_BUSIEST_PARENT, true, true);
-    t->first_each = ask(an, h, LOOM_OF_ALL, false, true);
-    t->first_of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, true);
+    t->first = ask(an, h, LOOM_OF_ALL, true, true, false);
+    t->first_of_parent = ask(an, h, LOOM_OF_BUSIEST_PARENT, true, true, false);
+    t->first_each = ask(an, h, LOOM_OF_ALL, false, true, false);
+    t->first_of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, true, false);
   }
   return loom_error_status(an->ctx) == LOOM_OK && !loom_base_failed(an->ctx);
 }
@@ -92,9 +102,9 @@ static void note_traffic(loom_analysis *an, const traffic *t, loom_buffet *b) {
     FIELD(b, min_per_parent_skipped_first_reads_to_parent) = t->first_of_parent;
   }
   if (copy || access->output) {
-    FIELD(b, total_writes_to_parent) = t->all;
-    FIELD(b, max_per_parent_writes_to_parent) = t->of_parent;
-    FIELD(b, total_departures) = t->each;
+    FIELD(b, total_writes_to_parent) = t->gone;
+    FIELD(b, max_per_parent_writes_to_parent) = t->gone_of_parent;
+    FIELD(b, total_departures) = t->gone_each;
   }
 }
 
@@ -147,7 +157,7 @@ static bool charge_up(const loom_analysis *an, loom_buffet *b, const traffic *ow
              FIELD(child, max_per_parent_writes_to_parent), write);
   if (!good || !sends || (an->options->uncounted_drains && !toll)) return good;
   return charge(an, &FIELD(b, total_read_actions), FIELD(b, total_departures), read) &&
-         charge(an, &FIELD(b, max_per_unit_read_actions), own->of_unit, read);
+         charge(an, &FIELD(b, max_per_unit_read_actions), own->gone_of_unit, read);
 }
 
 static bool charge_actions(loom_analysis *an, const loom_holder *h, loom_buffet *b,
@@ -222,7 +232,7 @@ bool loom_add_buffet(loom_analysis *an, const loom_holder *h, loom_stats *stats)
   }
   if (toll && h->has_parent) {
     note_toll(&t, b);
-    t.of_unit = FIELD(b - 1, max_per_parent_writes_to_parent);
+    t.gone_of_unit = FIELD(b - 1, max_per_parent_writes_to_parent);
   }
   if (!leaf && !toll) FIELD(b, total_drains) = FIELD(b, total_departures);
   return measure(an, h, b) && (leaf || charge_actions(an, h, b, &t));
