@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Properties of one access: its address over the loops of a nest.
+/* Properties of one access: its address over the loops of a nest (doc/formulas.md#merged-accesses).
 ** Invariant: a merged nest visits the same addresses; with the order kept, in the same order. */
 #include "ranges/address.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Splits the loops of a nest onto groups of iterations.
+/* Splits the loops of a nest onto groups of iterations (doc/formulas.md#splitting-loops).
 ** Invariant: pieces stand in order of the groups and, within one, of the loops, so the pieces of a
 ** loop are consecutive and the values of all loops enumerate what the pieces enumerate, in the same
 ** order.  Each group is the product of its pieces where the split is complete. */

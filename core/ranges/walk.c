@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The variables of a tree for an index, with those that fill the gaps between them.
+/* The variables of a tree for an index, with those that fill the gaps between them
+** (doc/formulas.md#variables-of-a-tree).
 ** Invariant: lists are outermost first.  Where they are called exact, the divisor of each variable
 ** is the product of the sizes after it, and all sizes multiply to the extent of the tree. */
 #include "ranges/ranges.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether indices of 32 bits do.
+/* Whether indices of 32 bits do (doc/formulas.md#indices-of-32-bits).
 ** Invariant: loom_address_narrow is a proof: no value that is computed on the way to an address, in
 ** whatever order its terms are added, leaves [-(2^31 - 1), 2^31 - 1]. */
 #include "expr/ops.h"
