@@ -38,7 +38,7 @@ end
 
 describe("golden data", function()
   local found = 0
-  for _, folder in ipairs { "golden/mapping", "golden/expr", "golden/simd" } do
+  for _, folder in ipairs { "golden/mapping", "golden/exact", "golden/expr", "golden/simd" } do
     for _, path in ipairs(json_files(folder)) do
       found = found + 1
       it(path:match "golden/(.*)$", function() check(path) end)

@@ -34,7 +34,10 @@ for (T: t %s, O: q) tile %d
         O on MAC
 ]]
 
-local counters = { simulate = loom.simulate }
+local counters = {
+  simulate = loom.simulate,
+  analyze = function(w, a, m) return loom.analyze(w, a, m, { model = "exact" }) end,
+}
 
 local function number(x) return x:tointeger() end
 
