@@ -64,7 +64,7 @@ static void put_loop(speller *s, const loom_count_loop *loop) {
   put(s, number_of(s, loop->variable));
   put(s, loop->spatial);
   put(s, loop->spatial && loop->shared);
-  put(s, s->problem->access->output && loop->anew);
+  put(s, !s->problem->access->output ? 0 : loop->anew ? 1 : loop->anew_if_overlapping ? 2 : 0);
   put_quantity(s, loop->tile);
   put_quantity(s, first);
   put_quantity(s, step);
@@ -167,10 +167,11 @@ static bool read_numbers(loom_tally *t, reader *r, loom_numbers *p, unsigned *fi
     cut->variable = (int)get(r);
     cut->spatial = get(r);
     cut->shared = get(r);
-    cut->anew = get(r);
+    int64_t anew = get(r);
     cut->tile = get_quantity(r);
     cut->first = get_quantity(r);
     cut->step = get_quantity(r);
+    cut->anew = anew == 1 || (anew == 2 && cut->step < cut->tile);
   }
   for (int i = 0; i < p->n_ranks; i++)
     if (!get_rank(t, r, &p->ranks[i])) return false;
@@ -189,7 +190,8 @@ static const char *what_is_wrong(const loom_numbers *p) {
   for (int l = 0; l < p->n_loops; l++) {
     const loom_cut *cut = &p->loops[l];
     if (cut->tile < 1 || cut->first < 1 || cut->step < 1) return "a tile is below 1";
-    if (cut->step > cut->tile) return "tiles start further apart than they are large";
+    if (cut->step > cut->tile && loom_cut_most(p, l) > 1)
+      return "tiles start further apart than they are large";
     if (cut->step != cut->tile && cut->first != cut->tile)
       return "a loop has a first tile and overlapping ones";
   }

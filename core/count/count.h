@@ -36,8 +36,9 @@ typedef enum loom_count_figure {
 typedef struct loom_count_loop {
   int variable; /* of the workload */
   bool spatial;
-  bool shared;                 /* spatial: one read or write serves all its units */
-  bool anew;                   /* first reads: every index of the loop begins afresh; outside p */
+  bool shared; /* spatial: one read or write serves all its units */
+  /* Outside p, for first reads: every index begins afresh; the same only if its tiles overlap. */
+  bool anew, anew_if_overlapping;
   loom_expr tile, first, step; /* first, step LOOM_NONE: as tile */
 } loom_count_loop;
 

@@ -24,13 +24,6 @@ static bool is_among(int variable, size_t n, const int *variables) {
   return false;
 }
 
-/* Runs again over what was computed. */
-static bool begins_afresh(const loom_analysis *an, size_t loop) {
-  return an->exact->place[loop] < an->exact->outermost &&
-         (an->loops[loop].step != LOOM_NONE ||
-          !loom_einsum_has_variable(an->einsum, an->loops[loop].variable));
-}
-
 /* The loops over the variables in the order of the nest; those around a visit that is looked into do
 ** not exist. */
 static bool list_loops(loom_analysis *an, const loom_asked *asked, bool shared, size_t n,
@@ -42,10 +35,13 @@ static bool list_loops(loom_analysis *an, const loom_asked *asked, bool shared, 
     for (size_t i = 0; i < an->n_loops; i++) {
       const loom_loop *loop = &an->loops[i];
       if (ex->place[i] != place || !is_among(loop->variable, n, variables)) continue;
+      bool outside = asked->first && place < ex->outermost;
+      bool foreign = !loom_einsum_has_variable(an->einsum, loop->variable);
       list[c->p.n_loops++] = (loom_count_loop){.variable = loop->variable,
                                                .spatial = loop->spatial,
                                                .shared = shared && ex->reuses[i],
-                                               .anew = asked->first && begins_afresh(an, i),
+                                               .anew = outside && foreign,
+                                               .anew_if_overlapping = outside,
                                                .tile = loop->tile,
                                                .first = loop->first,
                                                .step = loop->step};

@@ -84,8 +84,9 @@ static loom_expr count_elements(loom_analysis *an, const loom_asked *asked, bool
 /* The same without what is kept from visit to visit. */
 static loom_expr count_arrivals(loom_analysis *an, const loom_asked *asked) {
   loom_expr kept = an->zero;
-  bool closed = true;
-  if (asked->retain && loom_kept_elements(an, asked, &closed, &kept) != LOOM_OK) return LOOM_NONE;
+  bool closed = !(asked->retain && asked->first);
+  if (asked->retain && closed && loom_kept_elements(an, asked, &closed, &kept) != LOOM_OK)
+    return LOOM_NONE;
   loom_expr all = count_elements(an, asked, !closed);
   if (all == LOOM_NONE || kept == LOOM_NONE) return LOOM_NONE;
   if (closed) return kept == an->zero ? all : loom_expand(an->ctx, loom_sub(an->ctx, all, kept));
@@ -97,6 +98,16 @@ static bool same_question(const loom_asked *a, const loom_asked *b) {
   return a->above_parent == b->above_parent && a->above_holder == b->above_holder &&
          a->whose == b->whose && a->shared == b->shared && a->first == b->first &&
          a->tile == b->tile && a->retain == b->retain && a->leaves == b->leaves;
+}
+
+/* Some temporal loop runs again over what was computed. */
+static bool computes_again(const loom_analysis *an) {
+  for (size_t i = 0; i < an->n_loops; i++)
+    if (!an->loops[i].spatial && an->exact->place[i] < an->exact->outermost &&
+        (an->loops[i].step != LOOM_NONE ||
+         !loom_einsum_has_variable(an->einsum, an->loops[i].variable)))
+      return true;
+  return false;
 }
 
 /* Distinctions that make no difference are left out: whose, and whether shared, where no spatial loop
@@ -111,7 +122,7 @@ static loom_asked simplest(const loom_analysis *an, loom_asked asked) {
     between = between || !outside;
     served = served || (!outside && an->exact->reuses[i]);
   }
-  if (asked.first || asked.tile) asked.retain = false;
+  if (asked.tile || (asked.first && !computes_again(an))) asked.retain = false;
   if (!asked.retain) asked.leaves = false;
   if (!served || asked.whose == LOOM_OF_BUSIEST_UNIT) asked.shared = false;
   if (!between && asked.whose == LOOM_OF_BUSIEST_UNIT) asked.whose = LOOM_OF_BUSIEST_PARENT;

@@ -19,7 +19,7 @@ enum { VARIABLES = 4, LOOPS = 9, RANKS = 3, STEPS = 12 };
 
 typedef struct plain_loop {
   int variable, tile, first, step;
-  bool spatial, shared, anew;
+  bool spatial, shared, anew, anew_if_overlapping;
 } plain_loop;
 
 typedef struct nest {
@@ -109,6 +109,8 @@ static const nest *random_nest(void) {
   x.output = pick(2);
   x.to_one_unit = x.output && pick(3) == 0;
   for (int l = 0; l < x.above_parent && x.output; l++) x.loops[l].anew = pick(4) == 0;
+  for (int l = 0; l < x.above_parent && x.output; l++)
+    x.loops[l].anew_if_overlapping = pick(2) == 0;
   return &x;
 }
 
@@ -133,7 +135,10 @@ static void print_nest(const nest *x) {
     const plain_loop *loop = &x->loops[l];
     printf("  %s v%d tile %d first %d step %d%s%s\n", loop->spatial ? "spatial" : "for",
            loop->variable, loop->tile, loop->first, loop->step,
-           loop->spatial && loop->shared ? " shared" : "", loop->anew ? " anew" : "");
+           loop->spatial && loop->shared ? " shared" : "",
+           loop->anew                  ? " anew"
+           : loop->anew_if_overlapping ? " anew if overlapping"
+                                       : "");
   }
   printf("%s %s%s\n", x->retain ? "retain" : "scope", x->output ? "output" : "input",
          x->to_one_unit ? " to one unit" : "");
@@ -335,7 +340,9 @@ static int alive_in(const nest *x, box visit, const int *trips) {
 static int anew_number(const nest *x, const int *index, const int *trips) {
   int number = 0;
   for (int l = 0; l < x->above_holder; l++)
-    if (x->loops[l].anew) number = number * trips[l] + index[l];
+    if (x->loops[l].anew ||
+        (x->loops[l].anew_if_overlapping && x->loops[l].step < x->loops[l].tile))
+      number = number * trips[l] + index[l];
   assert_true(number < UNITS);
   return number;
 }
@@ -490,6 +497,7 @@ static void fill_problem(const nest *x, problem *q) {
                           loop->spatial,
                           loop->shared,
                           loop->anew,
+                          loop->anew_if_overlapping,
                           loom_int(ctx, loop->tile),
                           loop->first == loop->tile ? LOOM_NONE : loom_int(ctx, loop->first),
                           loop->step == loop->tile ? LOOM_NONE : loom_int(ctx, loop->step)};
@@ -607,7 +615,7 @@ static void test_symbolic(void **unused) {
 static void test_names(void **unused) {
   (void)unused;
   nest x = {.n_variables = 1, .n_loops = 1, .n_ranks = 1, .size = {10}, .above_holder = 1};
-  x.loops[0] = (plain_loop){0, 3, 3, 3, false, false, false};
+  x.loops[0] = (plain_loop){.tile = 3, .first = 3, .step = 3};
   x.terms[0][0] = (loom_index_term){0, 1};
   x.ranks[0] = (loom_rank){.name = "r", .n_terms = 1, .terms = x.terms[0]};
   problem q;
@@ -625,8 +633,8 @@ static void test_names(void **unused) {
 static void test_errors(void **unused) {
   (void)unused;
   nest x = {.n_variables = 2, .n_loops = 2, .n_ranks = 1, .size = {10, 10}, .above_holder = 2};
-  x.loops[0] = (plain_loop){0, 1, 1, 1, false, false, false};
-  x.loops[1] = (plain_loop){1, 1, 1, 1, false, false, false};
+  x.loops[0] = (plain_loop){.tile = 1, .first = 1, .step = 1};
+  x.loops[1] = (plain_loop){.variable = 1, .tile = 1, .first = 1, .step = 1};
   x.terms[0][0] = (loom_index_term){0, 1};
   x.terms[0][1] = (loom_index_term){1, 3};
   x.ranks[0] = (loom_rank){.name = "r", .n_terms = 2, .terms = x.terms[0]};

@@ -320,7 +320,7 @@ static void formulas_hold_at_every_point(void **state) {
       {"p=P r=R DG:A[p+r,p],B[r,r]>Z[p,p-r]",
        "Main[A,B,Z] p:S r:T@PE.X Buf[B] p:U Reg[A,Z] p:1 r:1 +DG@MAC", "PRSTU", "54433", true,
        false},
-      {CV("p+r"), "Main[A,B,Z] p:S~U r:T Reg[A,B] p:1 r:1 k:1 +CV@MAC", "PRSUT", "64433", false,
+      {CV("p+r"), "Main[A,B,Z] p:S~1 r:T Reg[A,B] p:1 r:1 k:1 +CV@MAC", "PRST", "6443", false,
        false},
   };
   int points = 0;
