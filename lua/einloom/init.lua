@@ -32,13 +32,17 @@ local parts = {
   einsum_string = { "einloom.subscripts", "parse" },
   explain = { "einloom.show.explain", "explain" },
   ranges = { "einloom.ranges", "new" },
+  simplify = { "einloom.index", "simplify" },
+  strides = { "einloom.index", "strides" },
+  merge_loops = { "einloom.index", "merge_loops" },
+  match_blocks = { "einloom.index", "match_blocks" },
   read_case = { "einloom.case", "load" },
   write_case = { "einloom.case", "encode" },
 }
 
 for _, name in ipairs {
   "symbol", "number", "sum", "product", "min", "max", "floor", "ceil", "floor_div", "mod",
-  "mod_index", "lt", "le", "eq", "select", "compile", "is_expr",
+  "mod_index", "lt", "le", "eq", "select", "opaque", "compile", "is_expr",
 } do
   loom[name] = core[name]
 end
