@@ -346,9 +346,8 @@ typedef enum loom_relation {
   LOOM_REL_GT,
   LOOM_REL_MULTIPLE /* a is an integer times b */
 } loom_relation;
-/* Whether the relation is proved.  By default with what the reference uses (SEMANTICS: the
-** difference folds, an extent says it, or interval arithmetic over the symbols shifted to start at
-** 1); a multiple of or by a size that has no hint is never known, nor one with more than 20 symbols.
+/* Whether the relation is proved.  By default with what the reference uses (the difference folds,
+** an extent says it, or interval arithmetic over the symbols shifted to start at 1); a multiple of or by a size that has no hint is never known, nor one with more than 20 symbols.
 ** strict: with all that loom_known_lt and the others know.  False with an error too. */
 LOOM_API bool loom_known(loom_ctx *ctx, loom_relation relation, loom_expr a, loom_expr b,
                          const loom_given *given);
