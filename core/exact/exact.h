@@ -13,6 +13,7 @@ typedef enum loom_way {
   LOOM_WAY_PASS,    /* the loop is not looked into: its piece is seen whole */
   LOOM_WAY_CUT,     /* each of its tiles is a piece */
   LOOM_WAY_FIRST,   /* its first tile alone */
+  LOOM_WAY_SECOND,  /* its second tile alone */
   LOOM_WAY_LARGEST, /* its largest tile alone */
   LOOM_WAY_SOLE     /* its first tile where there is no other, else nothing */
 } loom_way;

@@ -33,6 +33,47 @@ static loom_expr combinations(loom_analysis *an) {
   return product;
 }
 
+#define MOST_CHOICES 6
+
+/* Pieces of the busiest unit.  A loop with a first tile has its busiest unit first or second, the same
+** one in every piece around it; the units of different loops and variables are independent. */
+static loom_expr most_pieces(loom_analysis *an, const int *loops) {
+  int chosen[MOST_CHOICES], n = 0;
+  for (const int *l = loops; *l >= 0; l++)
+    if (an->loops[*l].spatial && an->loops[*l].first != LOOM_NONE &&
+        an->exact->ways[*l] == LOOM_WAY_LARGEST) {
+      if (n < MOST_CHOICES) chosen[n] = *l;
+      n++;
+    }
+  if (n > MOST_CHOICES) {
+    loom_error_set(an->ctx, LOOM_ERR_LIMIT,
+                   "einsum '%s': %d spatial loops over one variable with a first tile; at most %d "
+                   "can be analysed",
+                   an->einsum->name, n, MOST_CHOICES);
+    return LOOM_NONE;
+  }
+  loom_expr numbers[1 << MOST_CHOICES];
+  for (int choice = 0; choice < 1 << n; choice++) {
+    for (int i = 0; i < n; i++)
+      an->exact->ways[chosen[i]] =
+          (unsigned char)((choice >> i) & 1 ? LOOM_WAY_SECOND : LOOM_WAY_FIRST);
+    loom_view *view = loom_view_of(an, an->loops[*loops].variable);
+    numbers[choice] = view ? loom_view_number(an, view) : LOOM_NONE;
+    if (numbers[choice] == LOOM_NONE) return LOOM_NONE;
+  }
+  return loom_max(an->ctx, (size_t)1 << n, numbers);
+}
+
+static loom_expr most_combinations(loom_analysis *an) {
+  loom_expr product = an->one;
+  for (size_t v = 0; v < an->w->variables.n; v++) {
+    if (an->exact->loops_of[v][0] < 0) continue;
+    loom_expr number = most_pieces(an, an->exact->loops_of[v]);
+    if (number == LOOM_NONE || !loom_multiply(an, &product, number)) return LOOM_NONE;
+  }
+  return product;
+}
+
 static bool count_fanout(loom_analysis *an, loom_stats *stats) {
   stats->n_fanout = an->n_fanout;
   for (size_t f = 0; f < an->n_fanout; f++) {
@@ -91,12 +132,13 @@ static bool count_operations(loom_analysis *an, loom_stats *stats) {
     take(an, LOOM_WAY_CUT, LOOM_WAY_CUT, -2);
     c->total_ops = combinations(an);
     take(an, LOOM_WAY_CUT, LOOM_WAY_LARGEST, -2);
-    c->max_per_unit_ops = c->max_latency = stats->temporal_steps = combinations(an);
+    c->max_latency = stats->temporal_steps = combinations(an);
+    c->max_per_unit_ops = most_combinations(an);
   }
   take(an, LOOM_WAY_LARGEST, LOOM_WAY_CUT, -2);
   c->instances = combinations(an);
-  return c->level && c->total_ops != LOOM_NONE && stats->temporal_steps != LOOM_NONE &&
-         c->instances != LOOM_NONE;
+  return c->level && c->total_ops != LOOM_NONE && c->max_per_unit_ops != LOOM_NONE &&
+         stats->temporal_steps != LOOM_NONE && c->instances != LOOM_NONE;
 }
 
 loom_status loom_exact_operations(loom_analysis *an, loom_stats *stats) {

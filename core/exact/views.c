@@ -134,7 +134,8 @@ static loom_expr one_tile(loom_analysis *an, const loom_view *view, loom_expr ex
   loom_expr first = smaller(an, extent, loop->first);
   if (view->way == LOOM_WAY_FIRST) return first;
   loom_expr rest = positive_part(an, loom_sub(an->ctx, extent, loop->first));
-  return larger(an, first, smaller(an, rest, loop->tile));
+  loom_expr second = smaller(an, rest, loop->tile);
+  return view->way == LOOM_WAY_SECOND ? second : larger(an, first, second);
 }
 
 bool loom_view_pieces(loom_analysis *an, loom_view *view) {
@@ -193,7 +194,8 @@ static loom_expr present_pieces(loom_analysis *an, loom_view *view) {
 
 loom_expr loom_view_number(loom_analysis *an, loom_view *view) {
   if (view->number != LOOM_NONE) return view->number;
-  if (view->way == LOOM_WAY_SOLE) return view->number = present_pieces(an, view);
+  if (view->way == LOOM_WAY_SOLE || view->way == LOOM_WAY_SECOND)
+    return view->number = present_pieces(an, view);
   if (view->way != LOOM_WAY_CUT) return view->number = loom_view_number(an, view->outer);
   const loom_loop *loop = &an->loops[view->loop];
   if (loop->tile == an->one && loop->first == LOOM_NONE && loop->step == LOOM_NONE)
