@@ -270,7 +270,7 @@ static bool prepare_chain(loom_tally *t, const loom_numbers *p, loom_view view, 
   for (int l = 0; l < p->above_holder; l++) {
     const loom_cut *cut = &p->loops[l];
     if (cut->variable != c->variable) continue;
-    bool shares = view == LOOM_VIEW_SHARED && cut->shared && l >= p->above_parent;
+    bool shares = view == LOOM_VIEW_SHARED && cut->shared && !cut->outside;
     loom_role role = !cut->spatial ? LOOM_ROLE_TEMPORAL
                      : shares      ? LOOM_ROLE_JOINED
                                    : LOOM_ROLE_KEYED;
@@ -319,7 +319,7 @@ static size_t spell_key(const loom_numbers *p, const loom_chain *c, loom_view vi
     size_t units = (size_t)c->units[d], i = key % units;
     key /= units;
     index[d] = (int64_t)i;
-    if (view == LOOM_VIEW_SHARED && c->loops[d] >= p->above_parent) continue;
+    if (view == LOOM_VIEW_SHARED && !p->loops[c->loops[d]].outside) continue;
     owner += i * scale;
     scale *= units;
   }
@@ -329,7 +329,7 @@ static size_t spell_key(const loom_numbers *p, const loom_chain *c, loom_view vi
 static size_t count_owners(const loom_numbers *p, const loom_chain *c, loom_view view) {
   size_t n = 1;
   for (int d = 0; d < c->n_loops; d++)
-    if (c->role[d] == LOOM_ROLE_KEYED && (view == LOOM_VIEW_UNITS || c->loops[d] < p->above_parent))
+    if (c->role[d] == LOOM_ROLE_KEYED && (view == LOOM_VIEW_UNITS || p->loops[c->loops[d]].outside))
       n *= (size_t)c->units[d];
   return n;
 }

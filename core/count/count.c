@@ -63,6 +63,8 @@ static void put_loop(speller *s, const loom_count_loop *loop) {
   loom_expr step = loop->step == LOOM_NONE ? loop->tile : loop->step;
   put(s, number_of(s, loop->variable));
   put(s, loop->spatial);
+  put(s, loop->spatial && loop->outside);
+  put(s, loop->alone);
   put(s, loop->spatial && loop->shared);
   put(s, !s->problem->access->output ? 0 : loop->anew ? 1 : loop->anew_if_overlapping ? 2 : 0);
   put_quantity(s, loop->tile);
@@ -95,7 +97,6 @@ static bool spell(speller *s, unsigned figures) {
   put(s, figures);
   put(s, p->lifetime == LOOM_RETAIN);
   put(s, p->access->output && p->to_one_unit);
-  put(s, (int64_t)p->above_parent);
   put(s, (int64_t)p->above_holder);
   put(s, (int64_t)n_loops);
   put(s, (int64_t)p->access->ranks.n);
@@ -155,7 +156,6 @@ static bool read_numbers(loom_tally *t, reader *r, loom_numbers *p, unsigned *fi
   *figures = (unsigned)get(r);
   p->retain = get(r);
   p->to_one_unit = get(r);
-  p->above_parent = (int)get(r);
   p->above_holder = (int)get(r);
   p->n_loops = (int)get(r);
   p->n_ranks = (int)get(r);
@@ -166,6 +166,8 @@ static bool read_numbers(loom_tally *t, reader *r, loom_numbers *p, unsigned *fi
     loom_cut *cut = &p->loops[i];
     cut->variable = (int)get(r);
     cut->spatial = get(r);
+    cut->outside = get(r);
+    cut->alone = get(r);
     cut->shared = get(r);
     int64_t anew = get(r);
     cut->tile = get_quantity(r);

@@ -36,7 +36,9 @@ typedef enum loom_count_figure {
 typedef struct loom_count_loop {
   int variable; /* of the workload */
   bool spatial;
-  bool shared; /* spatial: one read or write serves all its units */
+  bool outside; /* spatial: its units have each an own p */
+  bool shared;  /* spatial: one read or write serves all its units */
+  bool alone;   /* its largest tile stands for all */
   /* Outside p, for first reads: every index begins afresh; the same only if its tiles overlap. */
   bool anew, anew_if_overlapping;
   loom_expr tile, first, step; /* first, step LOOM_NONE: as tile */
@@ -46,9 +48,9 @@ typedef struct loom_count_problem {
   const char *tensor, *level; /* of h; for names and messages */
   const loom_access *access;  /* its ranks may be those of one group of variables alone */
   const loom_expr *sizes;     /* by variable */
-  size_t n_loops;             /* of the path, outermost first; variables without loops are whole */
+  size_t n_loops; /* outermost first, those above h before others; variables without are whole */
   const loom_count_loop *loops;
-  size_t above_parent, above_holder; /* loops above p, above h */
+  size_t above_holder; /* loops above h */
   loom_lifetime lifetime;
   bool to_one_unit; /* old partial sums go to the first of the units that share */
 } loom_count_problem;

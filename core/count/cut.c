@@ -14,6 +14,7 @@ static int64_t divide_up(int64_t a, int64_t b) {
 int64_t loom_cut_pieces(const loom_cut *cut, loom_run whole) {
   int64_t extent = whole.hi - whole.lo;
   if (extent <= 0) return 0;
+  if (cut->alone) return 1;
   return extent <= cut->first ? 1 : 1 + divide_up(extent - cut->first, cut->step);
 }
 
@@ -22,16 +23,26 @@ static int64_t start_of(const loom_cut *cut, int64_t i) {
   return cut->first - cut->tile + i * cut->step;
 }
 
+/* The largest tile of an extent. */
+static int64_t largest_of(const loom_cut *cut, int64_t extent) {
+  int64_t rest = extent - cut->first;
+  if (rest <= 0) return extent;
+  if (rest > cut->tile) rest = cut->tile;
+  return rest > cut->first ? rest : cut->first;
+}
+
 loom_run loom_cut_piece(const loom_cut *cut, loom_run whole, int64_t i) {
   if (i >= loom_cut_pieces(cut, whole)) return (loom_run){0, 0};
   int64_t from = i == 0 ? 0 : start_of(cut, i), to = i == 0 ? cut->first : from + cut->tile;
   int64_t extent = whole.hi - whole.lo;
+  if (cut->alone) return (loom_run){whole.lo, whole.lo + largest_of(cut, extent)};
   return (loom_run){whole.lo + from, whole.lo + (to < extent ? to : extent)};
 }
 
 int64_t loom_cut_change(const loom_cut *cut, loom_run whole, int64_t i) {
   int64_t extent = whole.hi - whole.lo, n = loom_cut_pieces(cut, whole);
   if (i >= n) return INT64_MAX;
+  if (cut->alone) return i + 1;
   if (i == 0 && cut->first != cut->tile) return 1;
   if (extent < cut->first) return i + 1;
   int64_t full = (extent - cut->first) / cut->step; /* the last one that is not clipped */

@@ -11,7 +11,7 @@
 /* How a loop cuts an interval. */
 typedef struct loom_cut {
   int variable;
-  bool spatial, shared, anew;
+  bool spatial, outside, shared, alone, anew;
   int64_t tile, first, step;
 } loom_cut;
 
@@ -43,7 +43,7 @@ typedef struct loom_numbers {
   loom_cut *loops;
   loom_index *ranks;
   loom_index_group *groups;
-  int above_parent, above_holder;
+  int above_holder;
   bool retain, to_one_unit;
 } loom_numbers;
 

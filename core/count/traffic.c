@@ -161,7 +161,7 @@ static bool count_units(loom_tally *t, const loom_numbers *p, unsigned figures, 
 static bool units_are_apart(const loom_numbers *p) {
   for (int l = 0; l < p->above_holder; l++) {
     const loom_cut *cut = &p->loops[l];
-    bool joined = cut->spatial && cut->shared && l >= p->above_parent;
+    bool joined = cut->spatial && cut->shared && !cut->outside;
     for (int g = 0; g < p->n_groups; g++)
       for (int v = 0; v < p->groups[g].n_variables; v++)
         if (joined && p->groups[g].variables[v] == cut->variable && p->groups[g].n_ranks > 0 &&

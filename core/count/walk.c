@@ -207,7 +207,7 @@ static bool list_units(stepper *s) {
     const loom_cut *cut = &s->p.loops[l];
     if (!cut->spatial) continue;
     size_t most = (size_t)loom_cut_most(&s->p, l), v = (size_t)cut->variable;
-    bool outside = l < s->p.above_parent, keyed = outside || !cut->shared;
+    bool outside = cut->outside, keyed = outside || !cut->shared;
     for (size_t u = 0; u < units; u++) {
       size_t i = u / stride % most;
       s->place[u * n + v] += i * scale[v];

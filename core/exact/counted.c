@@ -24,29 +24,52 @@ static bool is_among(int variable, size_t n, const int *variables) {
   return false;
 }
 
-/* The loops over the variables in the order of the nest; those around a visit that is looked into do
-** not exist. */
-static bool list_loops(loom_analysis *an, const loom_asked *asked, bool shared, size_t n,
-                       const int *variables, counted *c) {
+/* Some loop over the variable further inside in the path is above the holder. */
+static bool encloses_above(const loom_analysis *an, const loom_asked *asked, size_t loop) {
+  for (size_t i = loop + 1; i < an->n_loops; i++)
+    if (an->loops[i].variable == an->loops[loop].variable &&
+        an->exact->place[i] < asked->above_holder)
+      return true;
+  return false;
+}
+
+static void list_loop(const loom_analysis *an, const loom_asked *asked, bool shared, bool alone,
+                      size_t i, loom_count_loop *out) {
   const loom_exact *ex = an->exact;
-  loom_count_loop *list = loom_arena_array(&an->scratch, an->n_loops, sizeof *list);
+  const loom_loop *loop = &an->loops[i];
+  bool around = asked->first && ex->place[i] < ex->outermost && !alone;
+  *out = (loom_count_loop){.variable = loop->variable,
+                           .spatial = loop->spatial && !alone,
+                           .outside = ex->place[i] < asked->above_parent,
+                           .shared = shared && ex->reuses[i],
+                           .alone = alone,
+                           .anew = around && !loom_einsum_has_variable(an->einsum, loop->variable),
+                           .anew_if_overlapping = around,
+                           .tile = loop->tile,
+                           .first = loop->first,
+                           .step = loop->step};
+}
+
+/* The loops over the variables: those above the holder, then the others, in the order in which the path
+** cuts; those around a visit that is looked into do not exist.  Over a variable that the tensor does
+** not use the nest may have a loop above the holder which in the path stands inside one below; then
+** the largest tile stands for all of the latter, or, for what happens inside the largest visit, of
+** the former. */
+static bool list_loops(loom_analysis *an, const loom_asked *asked, bool inside, bool shared,
+                       size_t n, const int *variables, counted *c) {
+  const loom_exact *ex = an->exact;
+  loom_count_loop *list = loom_arena_array(&an->scratch, 2 * an->n_loops, sizeof *list);
   if (!list) return false;
-  for (size_t place = ex->from; place < an->n_loops; place++)
+  for (int part = 0; part < 2; part++)
     for (size_t i = 0; i < an->n_loops; i++) {
-      const loom_loop *loop = &an->loops[i];
-      if (ex->place[i] != place || !is_among(loop->variable, n, variables)) continue;
-      bool outside = asked->first && place < ex->outermost;
-      bool foreign = !loom_einsum_has_variable(an->einsum, loop->variable);
-      list[c->p.n_loops++] = (loom_count_loop){.variable = loop->variable,
-                                               .spatial = loop->spatial,
-                                               .shared = shared && ex->reuses[i],
-                                               .anew = outside && foreign,
-                                               .anew_if_overlapping = outside,
-                                               .tile = loop->tile,
-                                               .first = loop->first,
-                                               .step = loop->step};
-      c->p.above_parent += place < asked->above_parent;
-      c->p.above_holder += place < asked->above_holder;
+      int variable = an->loops[i].variable;
+      if (ex->place[i] < ex->from || !is_among(variable, n, variables)) continue;
+      bool below = ex->place[i] >= asked->above_holder, used = ex->geometry.group_of[variable] >= 0;
+      bool moved = !used && below && !inside && part == 0 && encloses_above(an, asked, i),
+           lone = !used && !below && inside;
+      if (!moved && (below || lone ? 1 : 0) != part) continue;
+      list_loop(an, asked, shared, moved || lone, i, &list[c->p.n_loops++]);
+      c->p.above_holder += part == 0;
     }
   c->p.loops = list;
   return true;
@@ -112,7 +135,9 @@ static loom_expr count(loom_analysis *an, const loom_asked *asked, loom_count_fi
   bool one = an->options->partial_sums_to_one_unit && whole->output && !asked->leaves;
   bool shared = asked->shared || (one && asked->whose == LOOM_OF_BUSIEST_UNIT);
   c.access.ranks = part->ranks;
-  if (!list_loops(an, asked, shared, n, variables, &c) || !list_sizes(an, &c)) return LOOM_NONE;
+  if (!list_loops(an, asked, figure == LOOM_COUNT_LIVE, shared, n, variables, &c) ||
+      !list_sizes(an, &c))
+    return LOOM_NONE;
   name_part(an, part, n, variables, &c);
   c.p.tensor = c.label;
   c.p.level = level_below(an, asked->above_holder);

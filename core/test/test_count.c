@@ -495,7 +495,9 @@ static void fill_problem(const nest *x, problem *q) {
     q->loops[l] =
         (loom_count_loop){loop->variable,
                           loop->spatial,
+                          l < x->above_parent,
                           loop->shared,
+                          false,
                           loop->anew,
                           loop->anew_if_overlapping,
                           loom_int(ctx, loop->tile),
@@ -508,7 +510,6 @@ static void fill_problem(const nest *x, problem *q) {
                               .sizes = q->sizes,
                               .n_loops = (size_t)x->n_loops,
                               .loops = q->loops,
-                              .above_parent = (size_t)x->above_parent,
                               .above_holder = (size_t)x->above_holder,
                               .lifetime = x->retain ? LOOM_RETAIN : LOOM_SCOPE,
                               .to_one_unit = x->to_one_unit};
