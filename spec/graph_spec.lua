@@ -22,7 +22,8 @@ local function softmax()
   assert(g:op { name = "op0", kind = "reduction", reduce = "max", pointwise = { each[1] },
     reduction = { each[2] }, reads = { row }, writes = { { buffer = "most", index = p0 } } })
   assert(g:op { name = "op1", pointwise = each,
-    reads = { row, { buffer = "most", index = p0 }, row }, writes = { { buffer = "e", index = 128 * p0 + p1 } } })
+    reads = { row, { buffer = "most", index = p0 }, row },
+    writes = { { buffer = "e", index = 128 * p0 + p1 } } })
   assert(g:op { name = "op2", kind = "reduction", reduce = "sum", pointwise = { each[1] },
     reduction = { each[2] }, reads = { { buffer = "e", index = 128 * p0 + p1 } },
     writes = { { buffer = "sum", index = p0 } }, hint = "inner" })
