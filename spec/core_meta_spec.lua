@@ -61,6 +61,7 @@ describe("lua/meta/einloom/core.lua", function()
       ["einloom.CoreCosts"] = assert(core.cost(r, w, a, m)),
       ["einloom.CoreRanges"] = assert(core.ranges { x = 4 }),
       ["einloom.CoreGraph"] = assert(core.graph()),
+      ["einloom.CorePlan"] = assert(core.graph():plan()),
     } do
       assert.same(methods_of(object), described(text, class, class:match "%.(%w+)$"), class)
     end

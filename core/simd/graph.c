@@ -74,7 +74,7 @@ static void mark(loom_owner *owner, loom_ctx *ctx) {
     mark_loops(ctx, op->n_pointwise + op->n_reduction, op->loops);
     mark_uses(ctx, op->n_reads, op->reads);
     mark_uses(ctx, op->n_writes, op->writes);
-    mark_list(ctx, 2, (loom_expr[]){op->extent, op->reduction_extent});
+    mark_list(ctx, 3, (loom_expr[]){op->extent, op->reduction_extent, op->flops});
   }
   for (size_t i = 0; i < g->merged.n; i++) {
     const loom_merged *m = &g->merged.at[i];
@@ -115,8 +115,13 @@ loom_graph *loom_graph_new(loom_ctx *ctx, const loom_given *given) {
   return NULL;
 }
 
+loom_graph *loom_graph_hold(loom_graph *g) {
+  g->n_holds++;
+  return g;
+}
+
 void loom_graph_free(loom_graph *g) {
-  if (!g) return;
+  if (!g || g->n_holds-- > 0) return;
   loom_ctx *ctx = g->ctx;
   loom_vec_free(ctx, &g->extents);
   loom_vec_free(ctx, &g->hints);

@@ -21,6 +21,7 @@ struct loom_graph {
   loom_owner owner;
   loom_ctx *ctx;
   loom_arena arena;
+  size_t n_holds; /* by plans: each needs a loom_graph_free too */
   loom_given given;
   LOOM_VEC(loom_extent) extents;
   LOOM_VEC(loom_hint) hints;
@@ -32,6 +33,8 @@ struct loom_graph {
   loom_table buffer_names, op_names, merged_places, dep_places;
 };
 
+/* The graph lives until it is freed once more. */
+loom_graph *loom_graph_hold(loom_graph *g);
 /* Records LOOM_ERR_BAD_GRAPH and returns -1. */
 int loom_graph_bad(loom_graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -174,6 +174,7 @@ static bool copy(loom_graph *g, const loom_op_info *info, loom_op *op) {
                   .hint = info->hint};
   op->name = loom_arena_string(&g->arena, info->name);
   if (info->reduction) op->reduction = loom_arena_string(&g->arena, info->reduction);
+  if (info->call) op->call = loom_arena_string(&g->arena, info->call);
   op->loops = copy_block(g, n, info->loops, sizeof *op->loops);
   op->mutates = copy_block(g, info->n_mutates, info->mutates, sizeof *op->mutates);
   op->reads = copy_uses(g, info->n_reads, info->reads, &op->n_reads);
@@ -246,7 +247,25 @@ static bool find_ancestors(loom_graph *g, const loom_op_info *info, loom_op *op)
   return true;
 }
 
+static loom_sizes sizes_of(const loom_graph *g, int buffer) {
+  const loom_buffer *b = &g->buffers.at[buffer];
+  return (loom_sizes){b->rank, b->sizes};
+}
+
+static loom_expr find_flops(loom_graph *g, const loom_op_info *info, const loom_op *op) {
+  if (op->kind != LOOM_OP_OPAQUE || !op->call || op->n_outputs == 0) return loom_int(g->ctx, 0);
+  loom_sizes output = sizes_of(g, op->outputs[0]);
+  if (info->n_inputs > 0)
+    return loom_call_flops(g->ctx, op->call, info->n_inputs, info->inputs, &output);
+  loom_sizes *inputs = loom_arena_array(&g->arena, op->n_reads, sizeof *inputs);
+  if (!inputs) return LOOM_NONE;
+  for (size_t i = 0; i < op->n_reads; i++) inputs[i] = sizes_of(g, op->reads[i].buffer);
+  return loom_call_flops(g->ctx, op->call, op->n_reads, inputs, &output);
+}
+
 static bool derive(loom_graph *g, const loom_op_info *info, loom_op *op) {
+  op->flops = find_flops(g, info, op);
+  if (op->flops == LOOM_NONE) return false;
   op->extent = product(g->ctx, op->n_pointwise, op->loops);
   op->reduction_extent = product(g->ctx, op->n_reduction, op->loops + op->n_pointwise);
   return op->extent != LOOM_NONE && op->reduction_extent != LOOM_NONE && find_deps(g, op) &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Open addressing with linear probing.
-** Invariant: an item stands at the first free place from its hash on, none was ever taken out. */
+** Invariant: between the place of an item's hash and the item none is free. */
 #include "simd/table.h"
 
 enum { FIRST_CAPACITY = 16 };
@@ -39,6 +39,12 @@ bool loom_table_add(loom_ctx *ctx, loom_table *table, uint32_t hash, uint32_t nu
   put(table, (loom_table_place){hash, number + 1});
   table->n++;
   return true;
+}
+
+void loom_table_clear(loom_table *table) {
+  if (table->n > 0)
+    for (size_t i = 0; i < table->capacity; i++) table->at[i] = (loom_table_place){0};
+  table->n = 0;
 }
 
 void loom_table_free(loom_ctx *ctx, loom_table *table) {

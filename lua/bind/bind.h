@@ -25,6 +25,7 @@
 #define BIND_COSTS "einloom.costs"
 #define BIND_RANGES "einloom.ranges"
 #define BIND_GRAPH "einloom.graph"
+#define BIND_PLAN "einloom.plan"
 #define BIND_ERROR "einloom.error"
 
 typedef struct bind_object bind_object;
@@ -216,12 +217,27 @@ void bind_open_costs(lua_State *L);
 void bind_open_ranges(lua_State *L);
 void bind_open_loops(lua_State *L);
 void bind_open_graph(lua_State *L);
+void bind_open_plan(lua_State *L);
+void bind_open_launch(lua_State *L);
 
 /* The graph at index i; begins the call in its context (graph.c).  [-0, +0, v] */
 loom_graph *bind_check_graph(bind_scope *s, lua_State *L, int i);
 /* The number of its operation, of its buffer, of the name at index i.  [-0, +0, v] */
 int bind_check_op(bind_scope *s, const loom_graph *g, int i);
 int bind_check_buffer(bind_scope *s, const loom_graph *g, int i);
+/* The list of lists of sizes at index i, in memory pushed on the stack.  [-0, +1, v] */
+loom_sizes *bind_check_shapes(bind_scope *s, int i, size_t *n);
+/* The method g:plan() (plan.c). */
+int bind_graph_plan(lua_State *L);
+/* The tiling {{prefix, extent}, ...} at index i, and back.  [-0, +0, v] [-0, +1, m] */
+loom_tiling bind_check_tiling(bind_scope *s, int i);
+void bind_push_tiling(bind_scope *s, const loom_tiling *tiling);
+/* The schedule at index i (names of operations, "reduction_off", "reduction_on") in memory pushed on
+** the stack, and back.  [-0, +1, v] [-0, +1, m] */
+int *bind_check_schedule(bind_scope *s, const loom_graph *g, int i, size_t *n);
+void bind_push_schedule(lua_State *L, const loom_graph *g, size_t n, const int *steps);
+/* Pushes the list of entries from that position (from 0) on (ranges.c).  [-0, +1, m] */
+void bind_push_entries(bind_scope *s, const loom_ranges *r, size_t first);
 
 /* The options of a split in the table at index i, which is made if it is nil: strict, any_span,
 ** extents (symbol -> size) and hints (symbol -> number or false), in memory pushed on the stack; those

@@ -47,6 +47,8 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_ranges(L);
   bind_open_loops(L);
   bind_open_graph(L);
+  bind_open_plan(L);
+  bind_open_launch(L);
   open_json(L);
   return 1;
 }

@@ -69,14 +69,45 @@ static int option_field(lua_State *L, const char *name, const char *const names[
   return bind_check_name(L, lua_gettop(L), names);
 }
 
-/* Pushes the list that is the field, empty for nil; returns how long it is.  [-0, +1, v] */
-static size_t push_list_field(lua_State *L, const char *name) {
+/* Pushes the list that is the field, empty for nil; returns where it is.  [-0, +1, v] */
+static int push_field(lua_State *L, const char *name) {
   if (lua_getfield(L, 2, name) == LUA_TNIL) {
     lua_pop(L, 1);
     lua_newtable(L);
   }
   if (!lua_istable(L, -1)) luaL_error(L, "%s: list expected", name);
-  return lua_rawlen(L, -1);
+  return lua_gettop(L);
+}
+
+/* The same; returns how long it is.  [-0, +1, v] */
+static size_t push_list_field(lua_State *L, const char *name) {
+  return lua_rawlen(L, push_field(L, name));
+}
+
+loom_sizes *bind_check_shapes(bind_scope *s, int i, size_t *n) {
+  lua_State *L = s->L;
+  luaL_checktype(L, i, LUA_TTABLE);
+  size_t all = 0;
+  *n = lua_rawlen(L, i);
+  for (size_t k = 0; k < *n; k++) {
+    if (lua_rawgeti(L, i, (lua_Integer)k + 1) != LUA_TTABLE)
+      luaL_error(L, "list of sizes expected");
+    all += lua_rawlen(L, -1);
+    lua_pop(L, 1);
+  }
+  loom_sizes *shapes = lua_newuserdatauv(L, (*n + 1) * sizeof *shapes + all * sizeof(loom_expr), 0);
+  loom_expr *next = (loom_expr *)(void *)(shapes + *n + 1);
+  for (size_t k = 0; k < *n; k++) {
+    lua_rawgeti(L, i, (lua_Integer)k + 1);
+    size_t rank = lua_rawlen(L, -1);
+    shapes[k] = (loom_sizes){rank, next};
+    for (size_t j = 0; j < rank; j++) {
+      lua_rawgeti(L, -1, (lua_Integer)j + 1);
+      *next++ = bind_take(s, "size");
+    }
+    lua_pop(L, 1);
+  }
+  return shapes;
 }
 
 /* Expressions, in memory pushed on the stack.  [-0, +1, v] */
@@ -184,12 +215,12 @@ static int l_buffer(lua_State *L) {
   return bind_done(&s, number < 0 ? loom_error_status(s.ctx) : LOOM_OK);
 }
 
-/* g:op {name =, kind =, reduce =, pointwise =, reduction =, reads =, writes =, mutates =, after =,
-** hint =} -> g.  [-0, +1|3, v] */
+/* g:op {name =, kind =, reduce =, call =, inputs =, pointwise =, reduction =, reads =, writes =,
+** mutates =, after =, hint =} -> g.  [-0, +1|3, v] */
 static int l_op(lua_State *L) {
-  static const char *const names[] = {"name",      "kind",  "reduce", "pointwise",
-                                      "reduction", "reads", "writes", "mutates",
-                                      "after",     "hint",  NULL};
+  static const char *const names[] = {"name",      "kind",      "reduce", "call",   "inputs",
+                                      "pointwise", "reduction", "reads",  "writes", "mutates",
+                                      "after",     "hint",      NULL};
   bind_scope s;
   loom_graph *g = bind_check_graph(&s, L, 1);
   lua_settop(L, 2);
@@ -200,6 +231,9 @@ static int l_op(lua_State *L) {
   info.hint = (loom_reduction_hint)option_field(L, "hint", hints);
   lua_getfield(L, 2, "reduce");
   info.reduction = bind_optional_text(L, lua_gettop(L));
+  lua_getfield(L, 2, "call");
+  info.call = bind_optional_text(L, lua_gettop(L));
+  info.inputs = bind_check_shapes(&s, push_field(L, "inputs"), &info.n_inputs);
   loops_fields(&s, &info);
   info.reads = uses_field(&s, g, "reads", &info.n_reads);
   info.writes = uses_field(&s, g, "writes", &info.n_writes);
@@ -361,6 +395,8 @@ static void push_op(bind_scope *s, const loom_graph *g, int i) {
   bind_set_string(L, "name", op->name);
   bind_set_string(L, "kind", loom_op_kind_name(op->kind));
   bind_set_string(L, "reduce", op->reduction);
+  bind_set_string(L, "call", op->call);
+  bind_set_expr(s, "flops", op->flops);
   set_loops(s, "pointwise", op->n_pointwise, op->loops);
   set_loops(s, "reduction", op->n_reduction, op->loops + op->n_pointwise);
   set_uses(s, g, "reads", op->n_reads, op->reads);
@@ -400,8 +436,9 @@ static int l_depends(lua_State *L) {
 void bind_open_graph(lua_State *L) {
   static const luaL_Reg makers[] = {{"graph", l_graph}, {NULL, NULL}};
   static const luaL_Reg methods[] = {
-      {"buffer", l_buffer}, {"op", l_op},           {"remove", l_remove}, {"buffers", l_buffers},
-      {"ops", l_ops},       {"depends", l_depends}, {NULL, NULL}};
+      {"buffer", l_buffer},      {"op", l_op},   {"remove", l_remove},
+      {"buffers", l_buffers},    {"ops", l_ops}, {"depends", l_depends},
+      {"plan", bind_graph_plan}, {NULL, NULL}};
   bind_object_type(L, BIND_GRAPH, methods);
   bind_set_makers(L, makers);
 }

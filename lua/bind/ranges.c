@@ -113,6 +113,17 @@ static void push_entry(bind_scope *s, const loom_ranges *r, size_t i) {
   bind_set_expr(s, "expr", e.expr);
 }
 
+void bind_push_entries(bind_scope *s, const loom_ranges *r, size_t first) {
+  const loom_entry *entries;
+  size_t n = loom_ranges_entries(r, &entries);
+  lua_newtable(s->L);
+  lua_Integer place = 1;
+  for (size_t i = first; i < n; i++) {
+    push_entry(s, r, i);
+    lua_rawseti(s->L, -2, place++);
+  }
+}
+
 /* r:entries([first]) -> list of {name, tree, variable, divisor, length, expr} from that position
 ** on.  [-0, +1, v] */
 static int l_entries(lua_State *L) {
@@ -120,14 +131,7 @@ static int l_entries(lua_State *L) {
   loom_ranges *r = check_ranges(&s, L);
   lua_Integer first = luaL_optinteger(L, 2, 1);
   luaL_argcheck(L, first >= 1, 2, "positions count from 1");
-  const loom_entry *entries;
-  size_t n = loom_ranges_entries(r, &entries);
-  lua_newtable(L);
-  lua_Integer place = 1;
-  for (size_t i = (size_t)first - 1; i < n; i++) {
-    push_entry(&s, r, i);
-    lua_rawseti(L, -2, place++);
-  }
+  bind_push_entries(&s, r, (size_t)first - 1);
   return 1;
 }
 

@@ -18,6 +18,9 @@ local families = {
   f_accesses = "einloom.verify.simd.loops",
   f_index_width = "einloom.verify.simd.loops",
   f_roots = "einloom.verify.simd.ranges",
+  f_kernel_bytes = "einloom.verify.simd.kernels",
+  f_combine_independent = "einloom.verify.simd.kernels",
+  f_two_pass = "einloom.verify.simd.kernels",
 }
 
 --- Checks one case: the module of its family has a function of the family's name.

@@ -274,6 +274,9 @@ function core.compile(outputs, symbols) end
 ---@field address_narrow fun(self: einloom.Context, ...: any): boolean?
 ---@field index_narrow fun(self: einloom.Context, ...: any): boolean?
 ---@field graph fun(self: einloom.Context, options?: einloom.SplitOptions): einloom.CoreGraph?
+---@field moved_bytes fun(self: einloom.Context, ...: any): einloom.Expr?
+---@field call_flops fun(self: einloom.Context, ...: any): einloom.Expr
+---@field combine fun(self: einloom.Context, ...: any): integer[][]?
 local Context = {}
 
 ---Closes everything made in it as well.
@@ -518,11 +521,11 @@ function core.index_narrow(extent, sizes, options) end
 ---mode: index (with one), whole or order.
 ---@alias einloom.Use { buffer: string, index?: einloom.Number, mode?: "index"|"whole"|"order", accumulates?: boolean }
 ---@alias einloom.OpKind "pointwise"|"reduction"|"scan"|"scatter"|"opaque"|"nop"
----pointwise, reduction: loops {variable, size}, outermost first. mutates: buffers updated in place, the i-th one by the buffer of the i-th write. after: operations it comes behind.
----@alias einloom.OpInfo { name: string, kind?: einloom.OpKind, reduce?: string, pointwise?: einloom.Expr[][], reduction?: einloom.Expr[][], reads?: einloom.Use[], writes?: einloom.Use[], mutates?: string[], after?: string[], hint?: "default"|"inner"|"outer"|"outer_tiny" }
+---pointwise, reduction: loops {variable, size}, outermost first. mutates: buffers updated in place, the i-th one by the buffer of the i-th write. after: operations it comes behind. call, inputs: of opaque operations, what is called and the sizes it sees.
+---@alias einloom.OpInfo { name: string, kind?: einloom.OpKind, reduce?: string, call?: string, inputs?: einloom.Number[][], pointwise?: einloom.Expr[][], reduction?: einloom.Expr[][], reads?: einloom.Use[], writes?: einloom.Use[], mutates?: string[], after?: string[], hint?: "default"|"inner"|"outer"|"outer_tiny" }
 ---@alias einloom.Dep { id: integer, buffer: string, mode: string, index?: einloom.Expr, loops?: einloom.Expr[][], elements: einloom.Expr, bytes: integer, accumulates?: boolean, indirect?: boolean, contiguous?: boolean, stride1_last?: boolean }
 ---@alias einloom.BufferFacts { name: string, sizes: einloom.Expr[], strides: einloom.Expr[], offset: einloom.Expr, dtype: einloom.Dtype, itemsize: integer, output: boolean, removed: boolean, elements: einloom.Expr, storage: einloom.Expr, writer?: string, updates?: string, updated_by?: string, users: { op: string, order: boolean }[] }
----@alias einloom.OpFacts { name: string, kind: einloom.OpKind, reduce?: string, pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: einloom.Use[], writes: einloom.Use[], outputs: string[], mutates: string[], hint: string, extent: einloom.Expr, reduction_extent: einloom.Expr, dep_reads: einloom.Dep[], dep_writes: einloom.Dep[], ancestors: string[] }
+---@alias einloom.OpFacts { name: string, kind: einloom.OpKind, reduce?: string, call?: string, flops: einloom.Expr, pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: einloom.Use[], writes: einloom.Use[], outputs: string[], mutates: string[], hint: string, extent: einloom.Expr, reduction_extent: einloom.Expr, dep_reads: einloom.Dep[], dep_writes: einloom.Dep[], ancestors: string[] }
 
 ---@class einloom.CoreGraph: userdata
 ---@field close fun(self: einloom.CoreGraph)
@@ -532,10 +535,48 @@ function core.index_narrow(extent, sizes, options) end
 ---@field buffers fun(self: einloom.CoreGraph): einloom.BufferFacts[]
 ---@field ops fun(self: einloom.CoreGraph): einloom.OpFacts[]
 ---@field depends fun(self: einloom.CoreGraph, op: string, on: string): boolean
+---@field plan fun(self: einloom.CoreGraph): einloom.CorePlan?, string?, string?
 
 ---@param options? einloom.SplitOptions extents and hints of symbolic sizes
 ---@return einloom.CoreGraph? graph, string? message, string? kind
 function core.graph(options) end
+
+-- ---- kernels of a graph -------------------------------------------------------------------------
+
+---Extents by prefix, outermost first.
+---@alias einloom.Tiling { [1]: einloom.Prefix, [2]: einloom.Number }[]
+---schedule: operations, "reduction_off", "reduction_on". extents: of the kernel and of its reduction.
+---@alias einloom.KernelInfo { schedule: string[], extents?: einloom.Number[], tiling?: einloom.Tiling, one_pass?: boolean, no_x?: boolean }
+---@alias einloom.KernelAccess { kind: "load"|"store"|"store_reduced", buffer: string, index?: einloom.Expr, simplified?: einloom.Expr, indirect?: boolean, broadcasted?: boolean, narrow?: boolean, strides?: table<einloom.Prefix, einloom.Expr> }
+---@alias einloom.KernelOp { op: string, reduction_on: boolean, pointwise: einloom.Expr[], reduction: einloom.Expr[], accesses: einloom.KernelAccess[] }
+---@alias einloom.TrafficDim { contiguous: integer, broadcast: integer, other: integer, bytes_contiguous_or_broadcast: einloom.Expr, bytes_other: einloom.Expr }
+---@alias einloom.Traffic { accesses: integer, bytes_per_element: integer, bytes: einloom.Expr, bytes_contiguous_or_broadcast: einloom.Expr, bytes_other: einloom.Expr, dims: einloom.TrafficDim[], loops: { accesses: integer, bytes: integer }[] }
+---@alias einloom.Traffics { reads: einloom.Traffic, writes: einloom.Traffic }
+---All but kind, schedule and flops only of kernels with loops; hint only of reductions.
+---@alias einloom.KernelFacts { kind: einloom.OpKind, schedule: string[], flops: einloom.Expr, extents: einloom.Expr[], tiling: einloom.Tiling, one_pass: boolean, no_x: boolean, entries: einloom.RangeEntry[], ops: einloom.KernelOp[], narrow: boolean, narrow_proved: boolean, hint?: string, memory: { one_pass: einloom.Traffics, looped: einloom.Traffics }, in_place: string[][], arguments: { kind: "buffer"|"in_place"|"size", buffer?: string, symbol?: einloom.Expr, written: boolean }[], never_stored: string[], mixed_layouts: string[][], bytes?: einloom.Expr }
+
+---@class einloom.CorePlan: userdata
+---@field close fun(self: einloom.CorePlan)
+---@field kernel fun(self: einloom.CorePlan, info: einloom.KernelInfo): integer?, string?, string?
+---@field kernels fun(self: einloom.CorePlan, first?: integer): einloom.KernelFacts[]
+
+---@param tiling einloom.Tiling
+---@param arguments { elements: einloom.Number, bytes: integer, indices: integer }[]
+---@param in_place integer
+---@param options? einloom.SplitOptions
+---@return einloom.Expr? bytes nil where a size has no hint
+function core.moved_bytes(tiling, arguments, in_place, options) end
+---@param call string mm, addmm, bmm, conv, ...
+---@param inputs einloom.Number[][] sizes
+---@param output einloom.Number[]
+---@return einloom.Expr operations
+function core.call_flops(call, inputs, output) end
+---Positions of the kernels in each group. A group may be empty.
+---@param kernels { tiling: einloom.Tiling, reduction?: boolean, one_pass?: boolean, no_x?: boolean, reduction_extent: einloom.Number, accesses: integer }[]
+---@param how? { size_aware?: boolean, mixed?: 0|1|2 }
+---@param options? einloom.SplitOptions
+---@return integer[][]? groups, string? message, string? kind
+function core.combine(kernels, how, options) end
 
 -- ---- JSON -----------------------------------------------------------------------------------
 
