@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/base.h"
 #include "random_expr.h"
 
 enum { ROUNDS = 400, MOST_LOOPS = 8 };
@@ -312,7 +313,7 @@ static int64_t symbolic_value(const symbolic *k, loom_expr e, int64_t flat) {
   for (size_t i = 0; i < n; i++) {
     int64_t length = sized(k, entries[i].length);
     symbols[i] = entries[i].variable;
-    values[i] = loom_int(k->ctx, flat / sized(k, entries[i].divisor) % length);
+    values[i] = loom_int(k->ctx, length == 0 ? 0 : flat / sized(k, entries[i].divisor) % length);
   }
   for (size_t i = 0; i < N_SIZES; i++) {
     symbols[n + i] = k->size[i];
@@ -453,6 +454,58 @@ static void bad_tilings_are_errors(void **state) {
   loom_ctx_free(ctx);
 }
 
+/* ---- without memory ----------------------------------------------------------------------- */
+
+/* Everything once; false where something failed, nothing being left behind. */
+static bool do_all(loom_ctx *ctx) {
+  loom_expr extents[] = {loom_int(ctx, 64), loom_int(ctx, 32)},
+            sizes[] = {loom_int(ctx, 8), loom_int(ctx, 8), loom_int(ctx, 4), loom_int(ctx, 8)};
+  loom_tiling tiling = {2, {LOOM_PREFIX_X, LOOM_PREFIX_R0}, {extents[0], extents[1]}};
+  loom_ranges *r = loom_ranges_new(ctx, &tiling, NULL);
+  loom_loops nest = {sizes, 2, 2};
+  loom_mapped mapped;
+  loom_expr strides[2], index = LOOM_NONE;
+  bool good = r && loom_ranges_map(r, &nest, &mapped) == LOOM_OK;
+  if (good) {
+    loom_expr terms[] = {loom_mul(ctx, sizes[0], mapped.values[0]), mapped.values[1],
+                         mapped.values[2]};
+    index = loom_ranges_prepare(r, loom_sum(ctx, 3, terms));
+  }
+  good = good && index != LOOM_NONE && loom_ranges_tile_strides(r, index, strides) == LOOM_OK;
+  if (good) loom_ranges_broadcasted(r, index);
+  good = good && loom_error_status(ctx) == LOOM_OK;
+  if (good) {
+    loom_extent loops[] = {{mapped.values[0], sizes[0]}, {mapped.values[1], sizes[1]}}, merged[2];
+    loom_address a = {loom_mul(ctx, mapped.values[0], sizes[2]), 2, loops};
+    good = loom_address_merge(ctx, &a, true, "c", NULL, &index, merged) >= 0;
+  }
+  loom_ranges_free(r);
+  return good;
+}
+
+static void memory_may_run_out(void **state) {
+  (void)state;
+  int failures = 0;
+  bool good = false;
+  loom_ctx *ctx = loom_ctx_new();
+  size_t bytes = loom_ctx_bytes(ctx);
+  loom_ctx_free(ctx);
+  for (size_t extra = 0; !good; extra += extra / 16 + 24) {
+    ctx = loom_ctx_new();
+    loom_base_of(ctx)->bytes_limit = bytes + extra;
+    good = do_all(ctx);
+    if (!good) {
+      failures++;
+      assert_int_equal(loom_error_status(ctx), LOOM_ERR_MEMORY);
+      loom_error_clear(ctx);
+      loom_base_of(ctx)->bytes_limit = 0;
+      assert_true(do_all(ctx));
+    }
+    loom_ctx_free(ctx);
+  }
+  assert_true(failures > 10);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(simplified_indices_keep_their_values),
@@ -464,6 +517,7 @@ int main(void) {
       cmocka_unit_test(strides_of_what_is_not_linear),
       cmocka_unit_test(sizes_are_hoisted),
       cmocka_unit_test(bad_tilings_are_errors),
+      cmocka_unit_test(memory_may_run_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
