@@ -131,6 +131,12 @@ static inline uint64_t test_seed(const char *name) {
   return seed;
 }
 
+/* How many random cases: EINLOOM_ROUNDS, or as given. */
+static inline int test_rounds(int usual) {
+  const char *given = getenv("EINLOOM_ROUNDS");
+  return given ? atoi(given) : usual;
+}
+
 static inline int tree_arity(tree_op op) {
   if (op <= T_SYM) return 0;
   if (op == T_SQUARE || op == T_FLOOR || op == T_CEIL) return 1;

@@ -12,11 +12,6 @@
 
 enum { ROUNDS = 1500, MOST_LOOPS = 5, MOST_POINTS = 4096 };
 
-static int rounds(void) {
-  const char *given = getenv("LOOM_ROUNDS");
-  return given ? atoi(given) : ROUNDS;
-}
-
 typedef struct access {
   loom_expr index;
   size_t n;
@@ -97,7 +92,7 @@ static void merged_nests_visit_the_same_addresses(void **state) {
   (void)state;
   static int64_t all[MOST_POINTS], few[MOST_POINTS];
   uint64_t seed = test_seed("merged_nests_visit_the_same_addresses");
-  for (int round = 0, n = rounds(); round < n; round++) {
+  for (int round = 0, n = test_rounds(ROUNDS); round < n; round++) {
     loom_ctx *ctx = loom_ctx_new();
     access a = random_access(ctx, &seed);
     size_t points = walk(ctx, &a, all);
@@ -134,7 +129,7 @@ static void what_is_said_strictly_is_so(void **state) {
   uint64_t seed = test_seed("what_is_said_strictly_is_so");
   loom_given strict = {.strict = true};
   int contiguous = 0, stride1 = 0;
-  for (int round = 0, n = rounds(); round < n; round++) {
+  for (int round = 0, n = test_rounds(ROUNDS); round < n; round++) {
     loom_ctx *ctx = loom_ctx_new();
     access a = random_access(ctx, &seed);
     loom_address address = address_of(&a);
@@ -154,7 +149,7 @@ static void what_is_said_strictly_is_so(void **state) {
     assert_true((size_t)value(ctx, f.elements) >= distinct(points, all));
     loom_ctx_free(ctx);
   }
-  assert_true(contiguous > rounds() / 50 && stride1 > rounds() / 50);
+  assert_true(contiguous > test_rounds(ROUNDS) / 50 && stride1 > test_rounds(ROUNDS) / 50);
 }
 
 /* ---- by hand ------------------------------------------------------------------------------ */

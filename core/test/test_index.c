@@ -17,11 +17,6 @@ enum { X0, X1, X2, T, S0, S1, N_NAMES, N_LOOPS = 3, MOST_POINTS = 4096, MOST_NOD
 static loom_ctx *ctx;
 static loom_expr names[N_NAMES];
 
-static int rounds(int usual) {
-  const char *given = getenv("EINLOOM_ROUNDS");
-  return given ? atoi(given) : usual;
-}
-
 static void open_context(void) {
   static const char *const spelled[] = {"x0", "x1", "x2", "t", "s0", "s1"};
   ctx = loom_ctx_new();
@@ -302,7 +297,7 @@ static void test_values_stay(void **state) {
   (void)state;
   uint64_t seed = test_seed("test_values_stay");
   long checked = 0;
-  int changed = 0, n = rounds(400);
+  int changed = 0, n = test_rounds(400);
   for (int i = 0; i < n; i++) {
     reopen(i);
     forest f = {.seed = seed + (uint64_t)i};
@@ -351,7 +346,7 @@ static void check_known(loom_relation relation, const forest *f, const int *root
 static void test_known_is_true(void **state) {
   (void)state;
   uint64_t seed = test_seed("test_known_is_true");
-  int n = rounds(400), known[2] = {0, 0};
+  int n = test_rounds(400), known[2] = {0, 0};
   for (int i = 0; i < n; i++) {
     reopen(i);
     forest f = {.seed = seed + (uint64_t)i};
@@ -416,7 +411,7 @@ static void check_strides(loom_expr e) {
 static void test_strides_are_first_steps(void **state) {
   (void)state;
   uint64_t seed = test_seed("test_strides_are_first_steps");
-  int n = rounds(400);
+  int n = test_rounds(400);
   for (int i = 0; i < n; i++) {
     reopen(i);
     forest f = {.seed = seed + (uint64_t)i};
@@ -512,7 +507,7 @@ static int add_walk(forest *f, const range *sizes, bool digits) {
 static void test_merged_loops_walk_the_same(void **state) {
   (void)state;
   uint64_t seed = test_seed("test_merged_loops_walk_the_same");
-  int n = rounds(400), merged = 0;
+  int n = test_rounds(400), merged = 0;
   for (int i = 0; i < n; i++) {
     reopen(i);
     forest f = {.seed = seed + (uint64_t)i};
@@ -621,7 +616,7 @@ static int check_blocks(loom_expr e, int extent, size_t n) {
 static void test_blocks_add_up(void **state) {
   (void)state;
   uint64_t seed = test_seed("test_blocks_add_up");
-  int n = rounds(400), found = 0;
+  int n = test_rounds(400), found = 0;
   for (int i = 0; i < n; i++) {
     reopen(i);
     forest f = {.seed = seed + (uint64_t)i};
@@ -637,7 +632,7 @@ static void test_blocks_add_up(void **state) {
 static void test_terms_of_a_variable(void **state) {
   (void)state;
   uint64_t seed = test_seed("test_terms_of_a_variable");
-  int n = rounds(400), affine = 0;
+  int n = test_rounds(400), affine = 0;
   for (int i = 0; i < n; i++) {
     reopen(i);
     forest f = {.seed = seed + (uint64_t)i};

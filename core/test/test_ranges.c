@@ -13,11 +13,6 @@
 
 enum { ROUNDS = 400, MOST_LOOPS = 8 };
 
-static int rounds(void) {
-  const char *given = getenv("LOOM_ROUNDS");
-  return given ? atoi(given) : ROUNDS;
-}
-
 static loom_ranges *make_kernel(loom_ctx *ctx, int64_t y, int64_t x, int64_t r, bool strict) {
   loom_tiling tiling = {0};
   int64_t extents[] = {y, x, r};
@@ -174,7 +169,7 @@ static loom_expr random_index(loom_ctx *ctx, loom_ranges *r, uint64_t *seed) {
 static void simplified_indices_keep_their_values(void **state) {
   (void)state;
   uint64_t seed = test_seed("simplified_indices_keep_their_values");
-  for (int round = 0, n = rounds(); round < n; round++) {
+  for (int round = 0, n = test_rounds(ROUNDS); round < n; round++) {
     loom_ctx *ctx = loom_ctx_new();
     static const int64_t extents[] = {6, 8, 12, 16, 18, 24, 36, 64};
     loom_ranges *r = make_kernel(ctx, random_below(&seed, 3) ? 0 : 1 + random_below(&seed, 4),
@@ -198,7 +193,7 @@ static void simplified_indices_keep_their_values(void **state) {
 static void mapped_nests_run_in_order(void **state) {
   (void)state;
   uint64_t seed = test_seed("mapped_nests_run_in_order");
-  for (int round = 0, n = rounds(); round < n; round++) {
+  for (int round = 0, n = test_rounds(ROUNDS); round < n; round++) {
     loom_ctx *ctx = loom_ctx_new();
     int64_t y = random_below(&seed, 2) ? 0 : 2 + random_below(&seed, 3);
     loom_ranges *r = make_kernel(ctx, y, 12, 6, true);
@@ -325,7 +320,7 @@ static int64_t symbolic_value(const symbolic *k, loom_expr e, int64_t flat) {
 static void symbolic_indices_keep_their_values(void **state) {
   (void)state;
   uint64_t seed = test_seed("symbolic_indices_keep_their_values");
-  for (int round = 0, n = rounds(); round < n; round++) {
+  for (int round = 0, n = test_rounds(ROUNDS); round < n; round++) {
     loom_ctx *ctx = loom_ctx_new();
     int64_t factor = 1 + random_below(&seed, 4);
     symbolic k = make_symbolic(ctx, factor, random_below(&seed, 2));

@@ -152,18 +152,13 @@ static void shuffle(uint64_t *seed, int n, int64_t *items) {
   }
 }
 
-static int rounds(void) {
-  const char *given = getenv("LOOM_ROUNDS");
-  return given ? atoi(given) : ROUNDS;
-}
-
 static void random_splits(void **state) {
   (void)state;
   uint64_t seed = test_seed("random_splits");
   loom_ctx *ctx = loom_ctx_new();
   loom_split out = {0};
   int done = 0, refused = 0;
-  for (int round = 0, n = rounds(); round < n; round++) {
+  for (int round = 0, n = test_rounds(ROUNDS); round < n; round++) {
     int64_t primes[6];
     int n_primes = 1 + random_below(&seed, 6);
     for (int i = 0; i < n_primes; i++) primes[i] = (int64_t[]){2, 2, 3, 5}[random_below(&seed, 4)];
@@ -181,7 +176,7 @@ static void random_splits(void **state) {
     enumerates(ctx, &groups, &loops, &out);
     getters_have_values(ctx, &out, &seed);
   }
-  assert_true(done > rounds() / 8 && refused > rounds() / 16);
+  assert_true(done > test_rounds(ROUNDS) / 8 && refused > test_rounds(ROUNDS) / 16);
   loom_split_free(ctx, &out);
   loom_ctx_free(ctx);
 }
