@@ -183,6 +183,7 @@ describe("mistakes", function()
 
   it("may stand alone without its schema, for reading and for verify", function()
     local file = core.json.decode(files.read(files.path "golden/mapping/order.json"))
+    file.cases[1].model = file.model
     files.scratch(core.json.encode(file.cases[1]), function(path)
       assert.are.equal(file.cases[1].id, case.load(path)[1].id)
       assert.are.equal(0, (files.command("eval", path)))

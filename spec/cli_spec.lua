@@ -241,7 +241,7 @@ describe("a message of einloom eval", function()
       end, ".json")
     end
     for old, new in pairs {
-      ['"model": "reference"'] = '"model": "fancy"',
+      ['"model": "exact"'] = '"model": "fancy"',
       ['"schema": "mapping/1",'] = '"schema": "mapping/2",',
       ['"tensors": %b[]'] = '"tensors": {"A": 1}', ['"projection": %b[]'] =
         '"projection": [["M", "m", "x"]]', ['"workload": %b{}'] = '"workload": []',

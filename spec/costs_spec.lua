@@ -116,7 +116,7 @@ describe("costs of a result", function()
 
   it("tell what is in memory", function()
     local r = analyze(machine(), 8)
-    local bits = 8 * (32 + 24 + 6)
+    local bits = 8 * (32 + 24 + 48)
     assert.equal(int(bits) / 4096, r:usage().Buf)
     assert.equal(int(8 * 24) / 4096, r:usage { by = "tensor" }.Buf.B)
     assert.equal(int(bits) / 4096, sum(r:usage { by = "tensor" }.Buf))
@@ -147,25 +147,25 @@ describe("costs of a result", function()
 
   it("are refused where a limit is not met", function()
     local r = analyze(machine(300), 8)
-    assert_refused(r, "capacity", "'Buf' needs 496 bits, 300 are available")
-    assert_refused(analyze(machine(100), "M0"), "capacity", "'Buf' needs 240 + 32*M0 bits")
+    assert_refused(r, "capacity", "'Buf' needs 832 bits, 300 are available")
+    assert_refused(analyze(machine(100), "M0"), "capacity", "'Buf' needs 192 + 80*M0 bits")
     local open = analyze(machine(300), "M0")
     assert.truthy(open:energy())
     local at = open { M0 = 8 }
-    assert_refused(at, "capacity", "'Buf' needs 496 bits, 300 are available")
+    assert_refused(at, "capacity", "'Buf' needs 832 bits, 300 are available")
     for _, asked in ipairs { r, at } do
       local limit = exceeded_of(asked)[1]
       assert.equal("E0", limit.einsum)
-      assert.equal(int(496), limit.needed)
+      assert.equal(int(832), limit.needed)
       assert.equal(int(300), limit.available)
-      assert.equal(int(496) / 300, asked:usage().Buf)
+      assert.equal(int(832) / 300, asked:usage().Buf)
       assert.equal(int(8 * 24) / 300, asked:usage { by = "tensor" }.Buf.B)
     end
     local size = loom.symbol "S"
     open = analyze(machine(size), 8)
-    assert.equal(int(496), exceeded_of(open { S = 100 })[1].needed)
-    assert_refused(open { S = 495 }, "capacity", "'Buf' needs 496 bits, 495 are available")
-    assert.truthy(open { S = 496 }:energy():is_number())
+    assert.equal(int(832), exceeded_of(open { S = 100 })[1].needed)
+    assert_refused(open { S = 831 }, "capacity", "'Buf' needs 832 bits, 831 are available")
+    assert.truthy(open { S = 832 }:energy():is_number())
   end)
 
   it("are refused where numbers exceed instances, or memory together", function()

@@ -30,11 +30,11 @@ MAC
 ]]
 
 -- The message about the base mapping with one change; the kind must be as given.
-local function message(kind, change, by)
+local function message(kind, change, by, options)
   local text, n = good:gsub(change, by)
   assert(n == 1)
   local ok, r, said, got = pcall(function()
-    return model.analyze(base(), machine, mapping.new(text, { name = "bad.loom" }))
+    return model.analyze(base(), machine, mapping.new(text, { name = "bad.loom" }), options)
   end)
   if not ok then
     said, got = tostring(r), r.kind
@@ -116,8 +116,15 @@ describe("report BAD_mapping_inputs", function()
   end)
 
   it("13: a tile larger than the extent it cuts", function()
-    front.mentions(message("bad_tile_shape", "for m\n", "for m tile 2\nfor m tile 4\nfor m\n"),
+    local by = "for m tile 2\nfor m tile 4\nfor m\n"
+    front.mentions(message("bad_tile_shape", "for m\n", by, { model = "reference" }),
       { "bad.loom:4:5", "m" })
+    local clipped = assert(model.analyze(base(), machine, mapping.new((good:gsub("for m\n", by)))))
+    local plain = assert(model.analyze(base(), machine,
+      mapping.new((good:gsub("for m\n", "for m tile 2\nfor m tile 2\nfor m\n")))))
+    for _, tensor in ipairs { "A", "B", "Z" } do
+      assert.same(plain:buffet("Z", "Glb", tensor), clipped:buffet("Z", "Glb", tensor))
+    end
   end)
 
   it("14: an index m*k", function()

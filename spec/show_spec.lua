@@ -37,7 +37,9 @@ describe("the annotated nest", function()
   end)
 
   it("shows a reservation where it is placed", function()
-    local text = tostring(dofile(files.root "examples/fused.lua").First)
+    local r = dofile(files.root "examples/fused.lua")
+    local text = tostring(assert(loom.analyze(r.workload, r.arch, r.mapping,
+      { model = "reference" })).First)
     local holder = text:find "A is reserved further in"
     local loop = text:find "for m tile 1 "
     local tile = text:find "| A tile +m=1 k=64"
@@ -46,7 +48,9 @@ describe("the annotated nest", function()
 
   it("shows formulas and numbers beside them", function()
     local r = dofile(files.root "examples/matmul.lua")
+    assert.truthy(tostring(r):find "m=128 n=128 k=64; model exact\n")
     assert.truthy(tostring(r):find "holds +512%*M0 bits, 64%*M0 values\n")
+    assert.truthy(tostring(r):find "| +at least +512 bits live\n")
     assert.truthy(tostring(r { M0 = 16 }):find
       "holds +512%*M0 bits, 64%*M0 values +  = 8192 bits, 1024 values\n")
     assert.is_nil(tostring(r):find " = 8192 bits")
@@ -105,10 +109,12 @@ describe("an explanation", function()
     local text = loom.explain(r.MAC.A)
     assert.truthy(text:find "par n tile 8 on PE.x +irrelevant to A, one access serves all units")
     assert.truthy(text:find "for n tile 1 +irrelevant to A, x 8")
+    assert.truthy(text:find("8192 values of the tensor x (n: 8) x (k", 1, true)
+      or text:find("8192 values of the tensor x (n: 8) = 65536", 1, true))
     text = loom.explain(r.GLB.A)
     assert.truthy(text:find "tile +m=M0 k=64")
     assert.truthy(text:find "64%*M0 values x 8 bits = 512%*M0 bits")
-    assert.truthy(text:find "64%*M0 x %(m: 128/M0%) = 8192")
+    assert.truthy(text:find "total_reads_to_parent +8192 values of the tensor\n")
     assert.truthy(text:find "path with reservations\n +store A@DRAM; reserve A@DRAM")
   end)
 

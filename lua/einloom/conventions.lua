@@ -25,7 +25,7 @@ conventions.list = {
 --- What holds where an analysis does not say.
 ---@type einloom.Conventions
 conventions.defaults = {
-  model = "reference", lifetime = "scope", drain_reads = true, partial_sums = "every_unit",
+  model = "exact", lifetime = "scope", drain_reads = true, partial_sums = "every_unit",
 }
 
 conventions.names = {}

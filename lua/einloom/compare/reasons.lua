@@ -149,12 +149,16 @@ local function shared_over(arch, context, node, tensor)
   return false
 end
 
--- Windows of parallel units share values: one read serves all of them.
-local function shared_windows(einsum, access, list)
+-- Windows of parallel units between a holder and the next share values: one read serves all.
+local function shared_windows(einsum, access, outer, inner, list)
   local workload, arch = result.context_of(einsum)
   local context = workload:context(einsum.name)
-  each_loop(einsum, function(node)
-    if node.kind ~= "spatial" or not shared_over(arch, context, node, access.tensor) then return end
+  each_loop(einsum, function(node, _, position)
+    local between = outer and inner and position > outer.position and position < inner.position
+    if not between or node.kind ~= "spatial"
+      or not shared_over(arch, context, node, access.tensor) then
+      return
+    end
     for i, form in ipairs(access.affine) do
       local mentions = false
       for _, term in ipairs(form.terms) do mentions = mentions or term[1] == node.variable end
@@ -227,7 +231,8 @@ function reasons.of_buffet(buffet, reference, fields)
     if place then tiles[#tiles + 1] = extents_at(einsum, access, place.position) end
   end
   footprint(access, tiles, list)
-  shared_windows(einsum, access, list)
+  shared_windows(einsum, access, parent, here, list)
+  shared_windows(einsum, access, here, here and here.child, list)
   convention(einsum, access, here, list)
   if reasons.partial(access) then
     list[#list + 1] = ("what is a first touch of %s depends on which of its values earlier tiles "

@@ -78,13 +78,64 @@ function counts.first_touch(loop)
   return loop.class == "relevant"
 end
 
---- A first factor times the trips of some loops: as text and as an expression.
----@param first userdata
+-- The loops of each variable that does not index the tensor and that no units share, in order.
+local function loops_by_variable(view)
+  local list, found = {}, {}
+  for _, loop in ipairs(view.loops) do
+    local variable = loop.node.variable
+    if loop.class == "irrelevant" and not loop.shared then
+      if not found[variable] then
+        found[variable] = { variable = variable, loops = {} }
+        list[#list + 1] = found[variable]
+      end
+      table.insert(found[variable].loops, loop)
+    end
+  end
+  return list
+end
+
+--- How often clipped tiles of a tensor come again: loops, one for each variable that does not index
+--- it and is walked whole.
+---@param view einloom.CountsView
+---@return table[]
+function counts.again(view)
+  local again = {}
+  for _, entry in ipairs(loops_by_variable(view)) do
+    local innermost = entry.loops[#entry.loops].node
+    if #entry.loops > 1 and innermost.tile:eq(1) == true then
+      local trips = core.sum { view.einsum:size(entry.variable) }
+      again[#again + 1] = { node = { variable = entry.variable, trips = trips } }
+    else
+      table.move(entry.loops, 1, #entry.loops, #again + 1, again)
+    end
+  end
+  return again
+end
+
+--- Values of the whole tensor, or nil where an index is no variable alone.
+---@return userdata?
+function counts.whole(view)
+  local sizes = { core.int(1) }
+  for _, form in ipairs(view.access.affine) do
+    local only = #form.terms == 1 and not form.steps and form.terms[1]
+    if #form.terms > 1 or only and only[2] ~= 1 or form.steps then return nil end
+    if only then sizes[#sizes + 1] = core.sum { view.einsum:size(only[1]) } end
+  end
+  return core.product(sizes)
+end
+
+--- A first factor times the trips of some loops: as text and as an expression; nil where there is
+--- no first factor, or a loop has no one number of trips.
+---@param first? userdata
 ---@param loops table[]
 ---@param multiplies fun(loop: table): boolean
----@return string, userdata
+---@return string?, userdata?
 function counts.product(first, loops, multiplies)
+  if not first then return nil end
   local factors, values = { tostring(first) }, { first }
+  for _, loop in ipairs(loops) do
+    if multiplies(loop) and not loop.node.trips then return nil end
+  end
   for _, loop in ipairs(loops) do
     if multiplies(loop) then
       factors[#factors + 1] = ("(%s: %s)"):format(loop.node.variable, loop.node.trips)

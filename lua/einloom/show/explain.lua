@@ -30,9 +30,10 @@ end
 local function add_product(view, field, text, value)
   local count = view.buffet[field]
   if is_zero(count) then return end
-  if not equal(value, count) then return add_plain(view, field) end
+  if not value or not equal(value, count) then return add_plain(view, field) end
   local shown = tostring(count)
-  add(view, field, text == shown and text or ("%s = %s"):format(text, shown))
+  local same = text:match "^%S+" == shown and not text:find(" x ", 1, true)
+  add(view, field, same and text or ("%s = %s"):format(text, shown))
 end
 
 -- ---- traffic -----------------------------------------------------------------------------------
@@ -51,8 +52,22 @@ local function passed_on(view)
   end
 end
 
+-- Tiles that are clipped add up to the whole: each value once, for each iteration of the loops that
+-- do not index the tensor.
+local function exact_traffic(view)
+  local whole, again = counts.whole(view), counts.again(view)
+  local text, value = counts.product(whole, again, counts.every)
+  text = text and ("%s values of the tensor%s"):format(whole, text:match "^%S+(.*)$")
+  for _, field in ipairs { "total_reads_to_parent", "total_writes_to_parent" } do
+    add_product(view, field, text, value)
+  end
+  add_product(view, "total_skipped_first_reads_to_parent",
+    ("%s values of the tensor"):format(whole), whole)
+end
+
 local function traffic(view)
   if view.nest[view.position].kind == "toll" then return passed_on(view) end
+  if view.exact then return exact_traffic(view) end
   local fill = counts.fill(view)
   local text, value = counts.product(fill, view.loops, counts.not_shared)
   add_product(view, "total_reads_to_parent", text, value)
@@ -87,14 +102,18 @@ local function toll_actions(view, child)
   })
 end
 
-local function memory_actions(view, child)
-  local _, moved = counts.product(counts.fill(view), view.loops, counts.every)
-  local filled, drained = moved, moved
-  if view.exact then
-    filled = view.buffet.total_deliveries
-    drained = result.conventions_of(view.einsum).drain_reads and view.buffet.total_drains
-      or core.int(0)
+-- Values that come to all units from above, and that are read to go there.
+local function moved_values(view)
+  if not view.exact then
+    local _, moved = counts.product(counts.fill(view), view.loops, counts.every)
+    return moved, moved
   end
+  local counted = result.conventions_of(view.einsum).drain_reads
+  return view.buffet.total_deliveries, counted and view.buffet.total_drains or core.int(0)
+end
+
+local function memory_actions(view, child)
+  local filled, drained = moved_values(view)
   local from_above = not is_zero(view.buffet.total_reads_to_parent)
   local sent = not is_zero(view.buffet.total_writes_to_parent)
   add_actions(view, "total_read_actions", counts.rate(view, "read"), {
@@ -133,7 +152,7 @@ end
 -- ---- the text ----------------------------------------------------------------------------------
 
 local function effect(view, loop)
-  local trips = tostring(loop.node.trips)
+  local trips = loop.node.trips and tostring(loop.node.trips) or "trips by tile"
   local what = ("%s to %s"):format(loop.class, view.tensor)
   if loop.shared then return what .. ", one access serves all units" end
   if trips == "1" then return what .. ", one trip" end
@@ -199,7 +218,7 @@ local function explain_buffet(buffet, fields, value)
   local title = ("%s in %s, einsum %s"):format(view.tensor, view.level, view.einsum.name)
   if fields then title = ("%s: %s = %s"):format(title, table.concat(fields, ", "), value) end
   local said = conventions.text(result.conventions_of(view.einsum))
-  if said ~= "model reference" then title = ("%s; %s"):format(title, said) end
+  title = ("%s; %s"):format(title, said)
   view.out = { title }
   add_tile(view)
   if view.definition.is_copy then
@@ -224,6 +243,15 @@ local function loops_of(field)
   end
 end
 
+-- The variables of an einsum as loops over all of each.
+local function whole_variables(einsum)
+  local list = {}
+  for i, variable in ipairs(einsum:definition().variables) do
+    list[i] = { node = { variable = variable, trips = einsum:size(variable) } }
+  end
+  return list
+end
+
 local function explain_einsum(einsum, field, value)
   local view = { out = { ("einsum %s: %s = %s"):format(einsum.name, field, value) } }
   local counted, chosen, depth = loops_of(field), {}, 0
@@ -231,13 +259,17 @@ local function explain_einsum(einsum, field, value)
   for _, node in ipairs(einsum:path()) do
     if counts.is_loop(node) then
       if counted(node) and node.trips then chosen[#chosen + 1] = { node = node } end
-      local note = counted(node) and "x " .. tostring(node.trips) or ""
+      local note = counted(node) and (node.trips and "x " .. tostring(node.trips)
+        or "x trips by tile") or ""
       local text = ("  "):rep(depth + 1) .. nest_show.loop_text(node)
       layout.row(lines, text, note, nil, math.max(column, #text + 2))
       depth = depth + 1
     end
   end
   local text, product = counts.product(core.int(1), chosen, counts.every)
+  if field == "compute.total_ops" and not equal(product, value) then
+    text, product = counts.product(core.int(1), whole_variables(einsum), counts.every)
+  end
   local shown = equal(product, value) and ("%s = %s"):format(text, value)
     or ("%s, no plain product of loops"):format(value)
   add(view, field, shown)

@@ -53,10 +53,26 @@ local function tile_text(einsum, buffet)
 end
 
 local function holds_text(buffet)
-  local text = ("%s, %s"):format(count(buffet.occupancy, "bits"), count(buffet.values, "values"))
-  local live = result.live_of(buffet)
-  if not live or live == buffet.occupancy then return text end
-  return ("%s; %s live at least"):format(text, layout.value(live))
+  return ("%s, %s"):format(count(buffet.occupancy, "bits"), count(buffet.values, "values"))
+end
+
+local function is_shared(workload, tensor)
+  local users = 0
+  for _, einsum in ipairs(workload.einsums) do
+    for _, access in ipairs(einsum.tensors) do
+      if access.tensor == tensor then users = users + 1 end
+    end
+  end
+  return users > 1
+end
+
+-- Whether it is worth telling what must be there at least: in a memory of limited size, of a tensor
+-- that no other einsum waits for.
+local function tells_live(einsum, buffet)
+  local workload, arch = result.context_of(einsum)
+  if is_shared(workload, buffet.tensor) then return false end
+  local live, size = result.live_of(buffet), arch:component(buffet.level).size
+  return live and live:is_number() and live ~= buffet.occupancy and size and size ~= math.huge
 end
 
 local function is_zero(value) return tostring(value) == "0" end
@@ -73,6 +89,9 @@ local function rows_of(einsum, buffet)
   local rows = { { "tile", tile_text } }
   local toll = passes_through(einsum, buffet)
   if not toll then rows[2] = { "holds", function(_, b) return holds_text(b) end } end
+  if not toll and tells_live(einsum, buffet) then
+    rows[3] = { "at least", function(_, b) return count(result.live_of(b), "bits") .. " live" end }
+  end
   local function add(label, values)
     if not is_zero(values(buffet)) then
       rows[#rows + 1] = { label, function(_, b) return count(values(b), "values") end }
@@ -182,27 +201,41 @@ local function network_text(view, node)
   return #apart > 0 and ", apart for " .. table.concat(apart, " ") or ""
 end
 
-local function loop_line(view, node, node_there, margin, extent)
+-- The loops of an einsum by their place in its path, each with the extent around it.
+local function extents_around(einsum, path)
+  local around, extents = {}, {}
+  for i, node in ipairs(path) do
+    if node.variable then
+      around[i] = extents[node.variable] or einsum:size(node.variable)
+      extents[node.variable] = node.tile
+    end
+  end
+  return around
+end
+
+-- A loop in its place, of formulas and, at a point, of numbers: {node =, extent = around it}.
+local function loop_line(view, here, there, margin)
+  local node = here.node
   local unit = node.kind == "spatial" and "units" or "trips"
-  local trips = trips_text(node, unit, extent)
-  if node.fused then trips = trips .. ", fused" end
-  trips = trips .. network_text(view, node)
-  local number = node_there and node.trips and count(node_there.trips, unit)
-  local right = number and number ~= count(node.trips, unit) and "= " .. number or nil
+  local formula = trips_text(node, unit, here.extent)
+  local number = there and trips_text(there.node, unit, there.extent)
+  local right = number and number ~= formula and "= " .. number or nil
+  local trips = formula .. (node.fused and ", fused" or "") .. network_text(view, node)
   layout.row(view.out, margin .. nest.loop_text(node), trips, right, view.column, view.second)
 end
 
 local function print_path(view)
-  local section, depth, extents = new_section(), 0, {}
+  local section, depth = new_section(), 0
   local path, there = view.einsum:path(), view.there and view.there:path()
+  local around = extents_around(view.einsum, path)
+  local around_there = there and extents_around(view.there, there)
   for i, node in ipairs(path) do
     local margin = ("  "):rep(depth)
     if is_loop(node) then
       print_section(view, section, margin)
       section = new_section()
-      local extent = extents[node.variable] or view.einsum:size(node.variable)
-      loop_line(view, node, there and there[i], margin, extent)
-      extents[node.variable] = node.tile
+      loop_line(view, { node = node, extent = around[i] },
+        there and { node = there[i], extent = around_there[i] }, margin)
       depth = depth + 1
     elseif node.kind == "reservation" then
       add_reservation(section, node)
@@ -256,7 +289,7 @@ local function header(view, definition, point)
   end
   local facts = sizes_text(view.einsum, definition)
   local counted = conventions.text(result.conventions_of(view.einsum))
-  if counted ~= "model reference" then facts = facts .. "; " .. counted end
+  facts = facts .. "; " .. counted
   if point and next(point) then facts = facts .. "; at " .. point_text(point) end
   for _, part in ipairs(layout.wrap(facts, layout.width - 2)) do out[#out + 1] = "  " .. part end
 end
