@@ -58,6 +58,27 @@ static loom_expr drop_multiples(loom_ctx *ctx, loom_expr a, loom_expr m) {
   return e;
 }
 
+/* a // b + k as (a + k*b) // b, which is what an integer constant was taken out of.  False: e is
+** neither this, b a number, nor a // b; or an error. */
+static bool whole_quotient(loom_ctx *ctx, loom_expr e, loom_expr *above, loom_expr *below) {
+  loom_num constant = LOOM_NUM_ZERO;
+  if (loom_kind_of(ctx, e) == LOOM_ADD) {
+    loom_term term = loom_add_term(ctx, e, 0);
+    constant = loom_add_constant(ctx, e);
+    if (loom_add_count(ctx, e) != 1 || !loom_num_is_one(term.coef)) return false;
+    if (!loom_num_is_int(ctx, constant)) return false;
+    e = term.id;
+  }
+  if (loom_kind_of(ctx, e) != LOOM_FLOORDIV) return false;
+  *above = loom_child(ctx, e, 0);
+  *below = loom_child(ctx, e, 1);
+  if (loom_num_is_zero(constant)) return true;
+  if (!loom_expr_is_num(ctx, *below)) return false;
+  loom_term terms[] = {{LOOM_NUM_ONE, *above}, {constant, *below}};
+  *above = loom_build_sum(ctx, LOOM_NUM_ZERO, 2, terms);
+  return *above != LOOM_NONE;
+}
+
 /* ---- modulo --------------------------------------------------------------------------------- */
 
 /* Whether 0 <= a < b, or b < a <= 0. */
@@ -106,8 +127,8 @@ loom_expr loom_build_mod(loom_ctx *ctx, loom_expr a, loom_expr b) {
   if (a == LOOM_NONE) return LOOM_NONE;
   if (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, b)) return mod_numbers(ctx, a, b);
   if (is_reduced(ctx, a, b)) return a;
-  if (loom_kind_of(ctx, a) == LOOM_FLOORDIV)
-    return loom_build_mod_index(ctx, loom_child(ctx, a, 0), loom_child(ctx, a, 1), b);
+  loom_expr above, below;
+  if (whole_quotient(ctx, a, &above, &below)) return loom_build_mod_index(ctx, above, below, b);
   return loom_make_args(ctx, LOOM_MOD, 2, (loom_expr[]){a, b});
 }
 
@@ -216,9 +237,9 @@ loom_expr loom_build_mod_index(loom_ctx *ctx, loom_expr a, loom_expr d, loom_exp
   if (!simplify(ctx, &a, &d, m)) return LOOM_NONE;
   if (is_one(ctx, d) || (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, d)))
     return loom_build_mod(ctx, loom_build_floor_div(ctx, a, d), m);
-  if (is_positive_integer(ctx, d) && loom_kind_of(ctx, a) == LOOM_FLOORDIV)
-    return loom_build_mod_index(ctx, loom_child(ctx, a, 0),
-                                loom_build_mul(ctx, loom_child(ctx, a, 1), d), m);
+  loom_expr above, below;
+  if (is_positive_integer(ctx, d) && whole_quotient(ctx, a, &above, &below))
+    return loom_build_mod_index(ctx, above, loom_build_mul(ctx, below, d), m);
   if (is_small(ctx, a, d, m)) return loom_build_floor_div(ctx, a, d);
   return loom_make_args(ctx, LOOM_MODIDX, 3, (loom_expr[]){a, d, m});
 }

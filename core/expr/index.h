@@ -16,6 +16,9 @@ bool loom_digit_of(loom_ctx *ctx, loom_expr e, loom_digit *out);
 /* Takes a quotient that stands alone in the sum b into d: ((r + c // e) // d) % m is
 ** ((e*r + c) // (e*d)) % m.  *changed where there was one.  False with an error. */
 bool loom_digit_unfold(loom_ctx *ctx, loom_digit *digit, bool *changed);
+/* Of a digit of a digit makes one where the sizes divide: of ((b // c) % k) // d where d divides k,
+** of the same % m where d*m does.  False: it is none such, or an error. */
+bool loom_digit_collapse(loom_ctx *ctx, loom_digit *digit);
 /* The digit as an expression. */
 loom_expr loom_digit_build(loom_ctx *ctx, loom_digit digit);
 
@@ -42,7 +45,7 @@ loom_expr loom_at_hints(loom_ctx *ctx, loom_expr e, const loom_given *given);
 typedef struct loom_scope {
   loom_ctx *ctx;
   LOOM_VEC(loom_expr) plain;  /* variables that have been replaced */
-  LOOM_VEC(loom_expr) narrow; /* by these symbols */
+  LOOM_VEC(loom_expr) narrow; /* by these: symbols, or the only value there is */
   LOOM_VEC(loom_extent) open; /* narrow symbols and the sizes they are less than */
 } loom_scope;
 

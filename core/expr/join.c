@@ -86,6 +86,19 @@ bool loom_is_positive_integer(const loom_ctx *ctx, loom_expr e) {
   return f.integer == LOOM_YES && f.sign == LOOM_POS;
 }
 
+bool loom_digit_collapse(loom_ctx *ctx, loom_digit *digit) {
+  loom_digit inner;
+  if (!loom_digit_of(ctx, digit->b, &inner) || inner.m == LOOM_NONE) return false;
+  bool whole = loom_is_positive_integer(ctx, digit->d) && loom_is_positive_integer(ctx, inner.m);
+  if (!whole) return false;
+  loom_expr size = digit->d;
+  if (digit->m != LOOM_NONE) size = loom_build_mul(ctx, digit->d, digit->m);
+  if (size == LOOM_NONE || !loom_is_multiple(ctx, inner.m, size)) return false;
+  if (digit->m == LOOM_NONE) digit->m = loom_build_div(ctx, inner.m, digit->d);
+  *digit = (loom_digit){inner.b, loom_build_mul(ctx, inner.d, digit->d), digit->m};
+  return digit->d != LOOM_NONE && digit->m != LOOM_NONE;
+}
+
 /* ---- terms ---------------------------------------------------------------------------------- */
 
 /* coef * rest * digit, a term of a sum; rest LOOM_NONE: 1. */
@@ -93,7 +106,7 @@ typedef struct place {
   loom_num coef;
   loom_expr rest;
   loom_digit digit;
-  bool found; /* false: a term without a digit */
+  loom_expr node; /* the digit; LOOM_NONE: a term without one */
 } place;
 
 /* False with an error. */
@@ -102,7 +115,7 @@ static bool find_digit(loom_ctx *ctx, loom_term term, place *out) {
   for (size_t i = 0, n = loom_mul_count(ctx, term.id); i < n; i++) {
     loom_power power = loom_mul_power(ctx, term.id, i);
     if (power.exponent != 1 || !loom_digit_of(ctx, power.base, &out->digit)) continue;
-    out->found = true;
+    out->node = power.base;
     if (n > 1) out->rest = loom_build_div(ctx, term.id, power.base);
     return n == 1 || out->rest != LOOM_NONE;
   }
@@ -180,8 +193,42 @@ static loom_expr replace(loom_ctx *ctx, loom_expr e, size_t i, size_t k, loom_ex
   return result;
 }
 
+static size_t count_terms(const loom_ctx *ctx, loom_expr e) {
+  return loom_kind_of(ctx, e) == LOOM_ADD ? loom_add_count(ctx, e) : !loom_expr_is_num(ctx, e);
+}
+
+/* Whether node is e, or a term of the sum e with coefficient 1. */
+static bool has_node(const loom_ctx *ctx, loom_expr e, loom_expr node) {
+  if (loom_kind_of(ctx, e) != LOOM_ADD) return e == node;
+  for (size_t i = 0, n = loom_add_count(ctx, e); i < n; i++) {
+    loom_term term = loom_add_term(ctx, e, i);
+    if (term.id == node) return loom_num_is_one(term.coef);
+  }
+  return false;
+}
+
+/* The sum e with s*(q % m) + s*m*(q // m) as s*q, q = b // d, where high is what building makes of
+** q // m, which may have lost what tells that they are neighbours; e if that does not fit. */
+static loom_expr add_quotient(loom_ctx *ctx, loom_expr e, const place *low, const place *high) {
+  loom_digit digit = low->digit;
+  loom_expr next = loom_build_floor_div(ctx, digit.b, loom_build_mul(ctx, digit.d, digit.m));
+  if (next == LOOM_NONE || !has_node(ctx, next, high->node)) return next == LOOM_NONE ? next : e;
+  loom_expr q = loom_build_floor_div(ctx, digit.b, digit.d), scale = scale_of(ctx, low);
+  loom_expr here = loom_build_mul(ctx, scale, q), there = loom_build_mul(ctx, scale, low->node);
+  next = loom_build_mul(ctx, loom_build_mul(ctx, scale, digit.m), next);
+  if (here == LOOM_NONE || there == LOOM_NONE || next == LOOM_NONE) return LOOM_NONE;
+  loom_term terms[] = {{LOOM_NUM_ONE, e},
+                       {LOOM_NUM_ONE, here},
+                       {LOOM_NUM_MINUS_ONE, there},
+                       {LOOM_NUM_MINUS_ONE, next}};
+  size_t most = count_terms(ctx, e) + count_terms(ctx, q) - 2;
+  loom_expr sum = loom_build_sum(ctx, LOOM_NUM_ZERO, 4, terms);
+  return sum == LOOM_NONE || count_terms(ctx, sum) <= most ? sum : e;
+}
+
 static bool may_be_low(const loom_ctx *ctx, const place *p) {
-  return p->found && p->digit.m != LOOM_NONE && loom_is_positive_integer(ctx, p->digit.m);
+  return p->node != LOOM_NONE && p->digit.m != LOOM_NONE &&
+         loom_is_positive_integer(ctx, p->digit.m);
 }
 
 /* Joins the first pair that fits, modular ones (or those with a plain quotient); e if none does. */
@@ -190,10 +237,12 @@ static loom_expr join_once(loom_ctx *ctx, loom_expr e, size_t n, const place *pl
   for (size_t i = 0; i < n; i++) {
     if (!may_be_low(ctx, &places[i])) continue;
     for (size_t k = 0; k < n; k++) {
-      bool fits = places[k].found && (places[k].digit.m == LOOM_NONE) == quotients;
+      bool fits = places[k].node != LOOM_NONE && (places[k].digit.m == LOOM_NONE) == quotients;
       if (k == i || !fits || !scales_fit(ctx, &places[i], &places[k])) continue;
       loom_expr joined = join_pair(ctx, &places[i], &places[k]);
       if (joined != LOOM_NONE) return replace(ctx, e, i, k, joined);
+      joined = quotients ? add_quotient(ctx, e, &places[i], &places[k]) : e;
+      if (joined != e) return joined;
     }
   }
   return e;
@@ -209,7 +258,7 @@ loom_expr loom_join_sum(loom_ctx *ctx, loom_expr e) {
     for (size_t i = 0; i < n; i++) {
       if (!find_digit(ctx, loom_add_term(ctx, e, i), &places[i])) return LOOM_NONE;
       lows += may_be_low(ctx, &places[i]);
-      digits += places[i].found;
+      digits += (places[i].node != LOOM_NONE);
     }
     if (lows == 0 || digits < 2) break;
     loom_expr next = join_once(ctx, e, n, places, false);
@@ -221,11 +270,18 @@ loom_expr loom_join_sum(loom_ctx *ctx, loom_expr e) {
 }
 
 static loom_expr join(loom_ctx *ctx, void *data, loom_expr e) {
-  (void)data;
-  return loom_join_sum(ctx, e);
+  const bool *collapses = data;
+  loom_digit digit;
+  if (loom_kind_of(ctx, e) == LOOM_ADD) return loom_join_sum(ctx, e);
+  if (!*collapses || !loom_digit_of(ctx, e, &digit) || !loom_digit_collapse(ctx, &digit)) return e;
+  return loom_finish(ctx, loom_digit_build(ctx, digit));
 }
 
-/* Quadratic in the terms of a sum with modular indices. */
+/* Quadratic in the terms of a sum with modular indices.  Digits of digits are collapsed after, since
+** they may be neighbours as they are. */
 loom_expr loom_join(loom_ctx *ctx, loom_expr e) {
-  return loom_rewrite(ctx, e, join, NULL);
+  bool collapses = false;
+  e = loom_rewrite(ctx, e, join, &collapses);
+  collapses = true;
+  return e == LOOM_NONE ? e : loom_rewrite(ctx, e, join, &collapses);
 }

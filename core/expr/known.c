@@ -186,12 +186,15 @@ bool loom_known(loom_ctx *ctx, loom_relation relation, loom_expr a, loom_expr b,
     loom_error_set(ctx, LOOM_ERR_ARGUMENT, "unknown relation %d", (int)relation);
     return false;
   }
-  bool known;
+  bool known, clean = loom_error_status(ctx) == LOOM_OK;
   if (given && given->strict)
     known = known_at_all(ctx, relation, a, b, given);
   else if (relation == LOOM_REL_MULTIPLE)
     known = multiple_as_reference(ctx, a, b, given);
   else
     known = known_as_reference(ctx, relation, a, b, given);
+  loom_status status = loom_error_status(ctx);
+  bool gave_up = status == LOOM_ERR_DOMAIN || status == LOOM_ERR_LIMIT;
+  if (clean && gave_up && !loom_base_failed(ctx)) loom_error_clear(ctx);
   return known && !loom_base_failed(ctx);
 }

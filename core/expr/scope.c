@@ -26,6 +26,7 @@ static loom_expr narrowed(loom_ctx *ctx, loom_expr variable, loom_expr size) {
   if (top != INT64_MAX && (!a.has_max || a.max > top)) a.has_max = true, a.max = top;
   if (a.multiple > 1 && a.has_max) a.max = loom_floor_div64(a.max, a.multiple) * a.multiple;
   if (a.has_max && a.min > a.max) return variable;
+  if (a.has_max && a.min == a.max) return loom_int(ctx, a.min);
   return loom_narrow_symbol(ctx, variable, &a);
 }
 
@@ -44,7 +45,7 @@ static bool add_extent(loom_scope *scope, loom_extent extent) {
              !loom_vec_push(ctx, &scope->narrow, to)) {
     return false;
   }
-  if (loom_expr_is_num(ctx, extent.size)) return true;
+  if (loom_expr_is_num(ctx, extent.size) || loom_expr_is_num(ctx, to)) return true;
   return loom_vec_push(ctx, &scope->open, ((loom_extent){to, extent.size}));
 }
 
@@ -112,8 +113,15 @@ loom_expr loom_scope_enter(loom_scope *scope, loom_expr e) {
 }
 
 loom_expr loom_scope_leave(loom_scope *scope, loom_expr e) {
-  if (scope->plain.n == 0 || e == LOOM_NONE) return e;
-  return loom_replace(scope->ctx, e, scope->plain.n, scope->narrow.at, scope->plain.at);
+  size_t n = 0;
+  for (size_t i = 0; i < scope->plain.n; i++) {
+    if (loom_expr_is_num(scope->ctx, scope->narrow.at[i])) continue;
+    scope->plain.at[n] = scope->plain.at[i];
+    scope->narrow.at[n++] = scope->narrow.at[i];
+  }
+  scope->plain.n = scope->narrow.n = n;
+  if (n == 0 || e == LOOM_NONE) return e;
+  return loom_replace(scope->ctx, e, n, scope->narrow.at, scope->plain.at);
 }
 
 /* ---- proofs --------------------------------------------------------------------------------- */

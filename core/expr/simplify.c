@@ -129,21 +129,6 @@ static loom_expr trim(loom_scope *scope, loom_expr a, loom_expr d) {
 
 /* ---- divisions ------------------------------------------------------------------------------ */
 
-/* Of a digit of a digit one is enough where the sizes divide: ((b // c) % k) // d with d dividing k,
-** and the same % m with d*m dividing k. */
-static bool collapse(loom_ctx *ctx, loom_digit *digit) {
-  loom_digit inner;
-  if (!loom_digit_of(ctx, digit->b, &inner) || inner.m == LOOM_NONE) return false;
-  bool whole = loom_is_positive_integer(ctx, digit->d) && loom_is_positive_integer(ctx, inner.m);
-  if (!whole) return false;
-  loom_expr size = digit->d;
-  if (digit->m != LOOM_NONE) size = loom_build_mul(ctx, digit->d, digit->m);
-  if (size == LOOM_NONE || !loom_is_multiple(ctx, inner.m, size)) return false;
-  if (digit->m == LOOM_NONE) digit->m = loom_build_div(ctx, inner.m, digit->d);
-  *digit = (loom_digit){inner.b, loom_build_mul(ctx, inner.d, digit->d), digit->m};
-  return digit->d != LOOM_NONE && digit->m != LOOM_NONE;
-}
-
 /* Whether 0 <= b < size. */
 static bool is_within(loom_scope *scope, loom_expr b, loom_expr size) {
   loom_ctx *ctx = scope->ctx;
@@ -164,7 +149,7 @@ static loom_expr resolve(loom_scope *scope, loom_expr e) {
   if (!loom_digit_of(ctx, e, &digit)) return e;
   bool changed = false;
   if (!loom_digit_unfold(ctx, &digit, &changed)) return LOOM_NONE;
-  if (collapse(ctx, &digit)) changed = true;
+  if (loom_digit_collapse(ctx, &digit)) changed = true;
   loom_expr b = trim(scope, digit.b, digit.d);
   if (b == LOOM_NONE) return LOOM_NONE;
   changed = changed || b != digit.b;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/base.h"
 #include "random_expr.h"
 
 enum { X0, X1, X2, T, S0, S1, N_NAMES, N_LOOPS = 3, MOST_POINTS = 4096, MOST_NODES = 4096 };
@@ -653,6 +654,59 @@ static void test_terms_of_a_variable(void **state) {
   assert_true(affine > 0);
 }
 
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/* All operations on one index, with whatever memory there is. */
+static void use_all(loom_expr e) {
+  loom_expr out[3 * N_LOOPS], numerator, divisor, sizes[N_LOOPS], formulas[] = {e, names[X0]};
+  size_t kept[N_LOOPS];
+  for (int i = 0; i < N_LOOPS; i++) sizes[i] = drawn.extents[i].size;
+  loom_simplify(ctx, e);
+  loom_join(ctx, e);
+  loom_simplify_in(ctx, loom_opaque(ctx, e), &drawn.given);
+  loom_simplify_in(ctx, e, &drawn.given);
+  loom_reveal(ctx, e);
+  loom_pair_mod(ctx, e, &drawn.given);
+  loom_expand_div(ctx, e, &drawn.given, &numerator, &divisor);
+  for (int strict = 0; strict < 2; strict++) {
+    drawn.given.strict = strict;
+    loom_known(ctx, LOOM_REL_LT, e, names[S0], &drawn.given);
+    loom_known(ctx, LOOM_REL_MULTIPLE, e, names[S0], &drawn.given);
+  }
+  loom_strides(ctx, e, N_LOOPS, names, 0, NULL, out);
+  loom_stride_hints(ctx, e, N_LOOPS, names, 0, NULL, NULL, out);
+  loom_offset(ctx, e, N_LOOPS, names);
+  loom_hint_or(ctx, e, NULL, 8);
+  loom_merge_loops(ctx, N_LOOPS, names, sizes, 2, formulas, true, kept, out);
+  loom_terms_of(ctx, e, names[X0]);
+  loom_affine(ctx, e, names[X0], out);
+  loom_match_blocks(ctx, e, names[X0], sizes[0], 3, out, out + 3, out + 6);
+}
+
+/* With less and less room every operation ends, and says so where it had too little. */
+static void test_memory_runs_out(void **state) {
+  (void)state;
+  uint64_t seed = test_seed("test_memory_runs_out");
+  int failed = 0;
+  for (int i = 0; i < 60; i++) {
+    open_context();
+    forest f = {.seed = seed + (uint64_t)i};
+    int root;
+    loom_expr e = draw(&f, 2, &root);
+    if (e != LOOM_NONE) {
+      loom_base *base = loom_base_of(ctx);
+      base->bytes_limit = base->bytes + (size_t)pick(&f, 1 << (6 + i % 12));
+      use_all(e);
+      failed += loom_error_status(ctx) == LOOM_ERR_MEMORY;
+      base->bytes_limit = 0;
+      loom_error_clear(ctx);
+      check_values("after failures", &f, root, e, loom_simplify_in(ctx, e, &drawn.given), &drawn);
+    }
+    loom_ctx_free(ctx);
+  }
+  assert_true(failed > 0);
+}
+
 /* ---- limits ------------------------------------------------------------------------------- */
 
 static double seconds(clock_t since) {
@@ -746,6 +800,7 @@ int main(void) {
       cmocka_unit_test(test_full_turns_are_not_enough),
       cmocka_unit_test(test_blocks_add_up),
       cmocka_unit_test(test_terms_of_a_variable),
+      cmocka_unit_test(test_memory_runs_out),
       cmocka_unit_test(test_long_sum_is_quick),
       cmocka_unit_test(test_nothing_hangs),
   };

@@ -112,11 +112,36 @@ local function count_nodes(e, form)
   for _, arg in ipairs(e:args()) do count_nodes(arg, form) end
 end
 
+-- Coefficient of a term that is a division or a number times one, else nil.
+local function scale_of_division(term)
+  if term:kind() == "floor_div" then return core.int(1) end
+  local args = term:kind() == "mul" and term:args() or {}
+  local alone = #args == 2 and args[1]:is_number() and args[2]:kind() == "floor_div"
+  return alone and args[1] or nil
+end
+
+-- Whether the constant of a sum may as well stand in one of its divisions, as the reference leaves
+-- it: 4*((x + 1) // 3) - 8 is 4*((x - 5) // 3). Building takes it out.
+local function constant_fits_a_division(terms)
+  for i = 2, #terms do
+    local scale = scale_of_division(terms[i])
+    if scale and (terms[1] / scale):is_integer() then return true end
+  end
+  return false
+end
+
+local function count_terms(e)
+  if e:kind() ~= "add" then return 1 end
+  local terms = e:args()
+  local folded = terms[1]:is_number() and constant_fits_a_division(terms)
+  return folded and #terms - 1 or #terms
+end
+
 --- Divisions, modular indices and terms of an expression, as written out.
 ---@param e einloom.Expr
 ---@return { fdiv: integer, modidx: integer, terms: integer }
 function text.form(e)
-  local form = { fdiv = 0, modidx = 0, terms = e:kind() == "add" and e:arity() or 1 }
+  local form = { fdiv = 0, modidx = 0, terms = count_terms(e) }
   count_nodes(e, form)
   return form
 end
