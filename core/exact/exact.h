@@ -131,6 +131,8 @@ loom_status loom_views_begin(loom_analysis *an);
 bool loom_view_whole(loom_analysis *an, loom_view *view, loom_expr extent);
 /* Its pieces. */
 bool loom_view_pieces(loom_analysis *an, loom_view *view);
+/* The first tile that a loop without a first tile of its own makes of an extent. */
+loom_expr loom_whole_tile(loom_analysis *an, int loop, loom_expr extent);
 /* The pieces of a variable with its loops taken as an->exact->ways says. NULL: out of memory. */
 loom_view *loom_view_of(loom_analysis *an, int variable);
 loom_expr loom_view_number(loom_analysis *an, loom_view *view);
@@ -186,6 +188,15 @@ bool loom_take_relevant(const loom_analysis *an, const loom_asked *asked, const 
                         int variable);
 /* The same for what is there already when a temporal loop goes on: true where that is known. */
 bool loom_take_kept(const loom_analysis *an, const loom_asked *asked, int variable, int loop);
+
+/* ---- slide.c ------------------------------------------------------------------------------ */
+
+/* Boxes of the group's variables touch intervals, and steps of each variable move them by one. */
+bool loom_group_slides(const loom_group *g);
+/* Elements of such a group that are there already each time a temporal loop goes on; closed: set to
+** false where there is no form. */
+loom_status loom_kept_by_sliding(loom_analysis *an, const loom_asked *asked, const loom_group *g,
+                                 int loop, bool *closed, loom_expr *kept);
 
 /* ---- retain.c ----------------------------------------------------------------------------- */
 

@@ -124,13 +124,23 @@ static bool fits(const loom_analysis *an, const loom_loop *loop, loom_expr exten
          !(loom_expr_is_num(an->ctx, extent) && loom_expr_is_num(an->ctx, loop->tile));
 }
 
-/* The extent of the one tile that a way other than CUT leaves of a piece. */
+loom_expr loom_whole_tile(loom_analysis *an, int loop, loom_expr extent) {
+  loom_expr tile = an->loops[loop].tile;
+  return fits(an, &an->loops[loop], extent) ? tile : smaller(an, extent, tile);
+}
+
+/* Takes a piece if it is the only one that the loop makes of it. */
+static bool take_sole(loom_analysis *an, loom_view *view, loom_pieces p) {
+  loom_expr sole = loom_le(an->ctx, p.extent, an->loops[view->loop].tile);
+  return sole != LOOM_NONE && add_pieces(an, view, p.extent, times(an, p.count, sole));
+}
+
+/* The extent of the one tile that a way other than these leaves of a piece. */
 static loom_expr one_tile(loom_analysis *an, const loom_view *view, loom_expr extent) {
   const loom_loop *loop = &an->loops[view->loop];
   bool single = loop->first == LOOM_NONE;
-  if (single && view->way != LOOM_WAY_SOLE && fits(an, loop, extent)) return loop->tile;
-  if (view->way == LOOM_WAY_SOLE) return times(an, extent, loom_le(an->ctx, extent, loop->tile));
-  if (loop->first == LOOM_NONE) return smaller(an, extent, loop->tile);
+  if (single && fits(an, loop, extent)) return loop->tile;
+  if (single) return smaller(an, extent, loop->tile);
   loom_expr first = smaller(an, extent, loop->first);
   if (view->way == LOOM_WAY_FIRST) return first;
   loom_expr rest = positive_part(an, loom_sub(an->ctx, extent, loop->first));
@@ -147,8 +157,9 @@ bool loom_view_pieces(loom_analysis *an, loom_view *view) {
   if (!view->pieces) return false;
   for (size_t i = 0; i < outer->n_pieces; i++) {
     loom_pieces p = outer->pieces[i];
-    bool good = view->way == LOOM_WAY_CUT
-                    ? cut(an, view, loop, p)
+    bool good = view->way == LOOM_WAY_CUT ? cut(an, view, loop, p)
+                : view->way == LOOM_WAY_SOLE
+                    ? take_sole(an, view, p)
                     : add_pieces(an, view, one_tile(an, view, p.extent), p.count);
     if (!good) return false;
   }
