@@ -150,6 +150,12 @@ static bool add_buffet(const sim *s, const figures *f, int64_t largest, loom_sta
   }
 }
 
+/* A holder of a copy asks for nothing, a toll as well. */
+static void ask_nothing(sim_traffic *x) {
+  x->reads = x->skips = 0;
+  for (size_t i = 0; i < x->n_outer; i++) x->outer_reads[i] = x->outer_skips[i] = 0;
+}
+
 /* Traffic between every holder and the one outside it; a toll's is that of the next inner holder that
 ** is none. */
 static bool count_all(const sim_tensor *t, sim_traffic *traffic, int64_t *live) {
@@ -158,6 +164,7 @@ static bool count_all(const sim_tensor *t, sim_traffic *traffic, int64_t *live) 
     size_t source = i;
     while (t->holders[source].node->node.kind == LOOM_NODE_TOLL) source++;
     if ((i > 0 || !toll) && !sim_count_traffic(t, source, (int)i - 1, &traffic[i])) return false;
+    if (i > 0 && toll && t->s->an->einsum->is_copy) ask_nothing(&traffic[i]);
     if (t->holders[i].node->node.kind != LOOM_NODE_STORAGE) continue;
     live[i] = sim_fewest_live(t, i);
     if (live[i] < 0) return false;

@@ -48,7 +48,7 @@ static void fill(const sim *s, const tally *x, const sim_track *const *dims, siz
     instances += x->busy[i] > 0;
     if (x->busy[i] > most) most = x->busy[i];
   }
-  stats->temporal_steps = loom_int(an->ctx, x->steps);
+  stats->temporal_steps = loom_int(an->ctx, copy ? 0 : x->steps);
   stats->compute = (loom_compute_stats){.level = loom_name_of_component(an, an->compute),
                                         .total_ops = loom_int(an->ctx, copy ? 0 : x->points),
                                         .max_per_unit_ops = loom_int(an->ctx, copy ? 0 : most),

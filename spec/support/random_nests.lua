@@ -121,7 +121,9 @@ local function add_workload(r, case, hardness, fused)
   if not fused then
     for _ = 1, r:pick { 1, 2, 2, 3, 3, 3, 4 } do add_variable(r, case, { first }, most) end
     add_tensors(r, first, hardness, r:pick { { "O", "A" }, { "O", "A", "B" } })
-    return add_missing(first)
+    add_missing(first)
+    first.copy = #first.tensors == 2 and chance(r, 8)
+    return
   end
   local second = { name = "E2", variables = {}, tensors = {}, points = 1 }
   case.einsums[2] = second
@@ -321,7 +323,8 @@ local function einsum_text(einsum)
   for _, t in ipairs(einsum.tensors) do
     if t.output then left = tensor_text(t) else right[#right + 1] = tensor_text(t) end
   end
-  return ("%q"):format(("%s: %s = %s"):format(einsum.name, left, table.concat(right, " * ")))
+  return ("%q"):format(("%s: %s%s = %s"):format(einsum.name, einsum.copy and "copy " or "", left,
+    table.concat(right, " * ")))
 end
 
 local function loop_text(node, shape)
