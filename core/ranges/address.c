@@ -12,9 +12,13 @@
 /* ---- symbols ------------------------------------------------------------------------------ */
 
 bool loom_list_symbols(loom_ctx *ctx, loom_expr e, loom_expr_list *list) {
-  size_t n = loom_expr_symbols(ctx, e, NULL, 0);
-  if (loom_base_failed(ctx) || !loom_vec_reserve(ctx, list, n)) return false;
-  list->n = loom_expr_symbols(ctx, e, list->at, n);
+  size_t n = loom_expr_symbols(ctx, e, list->at, list->capacity);
+  if (loom_base_failed(ctx)) return false;
+  if (n > list->capacity) {
+    if (!loom_vec_reserve(ctx, list, n)) return false;
+    loom_expr_symbols(ctx, e, list->at, n);
+  }
+  list->n = n;
   return true;
 }
 

@@ -2,7 +2,7 @@
 /* Open addressing with linear probing. */
 #include "ranges/idmap.h"
 
-enum { FIRST_CAPACITY = 16 };
+enum { FIRST_CAPACITY = 16, KEPT_CAPACITY = 64 };
 
 static size_t place(const loom_idmap *map, uint64_t key) {
   size_t mask = map->capacity - 1, i = (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
@@ -34,6 +34,12 @@ bool loom_idmap_put(loom_ctx *ctx, loom_idmap *map, uint64_t key, uint32_t value
   if (item->key == 0) map->n++;
   *item = (loom_idmap_item){key, value};
   return true;
+}
+
+void loom_idmap_clear(loom_ctx *ctx, loom_idmap *map) {
+  if (map->capacity > KEPT_CAPACITY) loom_idmap_free(ctx, map);
+  for (size_t i = 0; i < map->capacity; i++) map->at[i].key = 0;
+  map->n = 0;
 }
 
 void loom_idmap_free(loom_ctx *ctx, loom_idmap *map) {

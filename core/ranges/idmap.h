@@ -20,6 +20,8 @@ typedef struct loom_idmap {
 uint32_t loom_idmap_get(const loom_idmap *map, uint64_t key);
 /* Enters or replaces.  False with a recorded error. */
 bool loom_idmap_put(loom_ctx *ctx, loom_idmap *map, uint64_t key, uint32_t value);
+/* Takes every key out; room for a few is kept. */
+void loom_idmap_clear(loom_ctx *ctx, loom_idmap *map);
 void loom_idmap_free(loom_ctx *ctx, loom_idmap *map);
 
 #endif

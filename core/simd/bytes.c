@@ -73,12 +73,10 @@ loom_expr loom_moved_bytes(loom_ctx *ctx, const loom_tiling *tiling, size_t n,
 typedef struct counter {
   loom_plan *plan;
   loom_moved *arguments;
-  loom_table seen;
-  LOOM_VEC(const loom_dep *) deps;
 } counter;
 
 static bool same_index(const void *data, uint32_t i, const void *key) {
-  const loom_dep *a = ((const counter *)data)->deps.at[i], *b = key;
+  const loom_dep *a = ((const counter *)data)->plan->deps.at[i], *b = key;
   return a->buffer == b->buffer && a->index == b->index;
 }
 
@@ -88,9 +86,9 @@ static bool count(counter *c, const loom_dep *dep) {
   if (argument == 0) return true;
   if (dep->mode == LOOM_USE_INDEXED) {
     uint32_t hash = loom_table_mix((uint32_t)dep->buffer, dep->index);
-    if (loom_table_find(&c->seen, hash, same_index, c, dep) >= 0) return true;
-    if (!loom_vec_push(ctx, &c->deps, dep) ||
-        !loom_table_add(ctx, &c->seen, hash, (uint32_t)c->deps.n - 1))
+    if (loom_table_find(&c->plan->seen, hash, same_index, c, dep) >= 0) return true;
+    if (!loom_vec_push(ctx, &c->plan->deps, dep) ||
+        !loom_table_add(ctx, &c->plan->seen, hash, (uint32_t)c->plan->deps.n - 1))
       return false;
   }
   c->arguments[argument - 1].n_indices++;
@@ -142,7 +140,7 @@ bool loom_plan_bytes(loom_plan *plan, loom_kernel *k) {
         loom_moved_bytes(ctx, &k->info.tiling, n, c.arguments, n_in_place, &plan->graph->given);
   }
   loom_plan_clear(plan, k, plan->place.at);
-  loom_vec_free(ctx, &c.deps);
-  loom_table_free(ctx, &c.seen);
+  plan->deps.n = 0;
+  loom_table_clear(plan->ctx, &plan->seen);
   return good && !loom_base_failed(ctx);
 }

@@ -76,7 +76,12 @@ void loom_plan_free(loom_plan *plan) {
   loom_vec_free(ctx, &plan->place);
   loom_vec_free(ctx, &plan->other_place);
   loom_vec_free(ctx, &plan->last_loop);
-  loom_vec_free(ctx, &plan->variables);
+  loom_vec_free(ctx, &plan->nests);
+  loom_vec_free(ctx, &plan->indices);
+  loom_idmap_free(ctx, &plan->by_index);
+  loom_vec_free(ctx, &plan->deps);
+  loom_vec_free(ctx, &plan->symbols);
+  loom_table_free(ctx, &plan->seen);
   loom_vec_free(ctx, &plan->values);
   loom_vec_free(ctx, &plan->extents);
   loom_vec_free(ctx, &plan->numbers);

@@ -8,6 +8,24 @@
 #include "ranges/ranges.h"
 #include "simd/graph.h"
 
+/* A loop nest in a kernel: equal nests of a kernel are one. */
+typedef struct loom_nest {
+  const loom_extent *loops;
+  size_t n_pointwise, n_reduction;
+  bool reduction_on;
+  const loom_expr *variables; /* of the loops */
+  size_t n_values_pointwise, n_values_reduction;
+  const loom_expr *values; /* in the variables of the kernel's ranges */
+  const loom_expr *flat;   /* in flat variables; NULL until they are needed */
+} loom_nest;
+
+/* An index over one of the nests: what is known of it does not depend on the buffer. */
+typedef struct loom_nest_index {
+  loom_kernel_access access;
+  bool is_flat;                          /* the rest is known */
+  loom_expr index, strides[2], elements; /* over flat variables */
+} loom_nest_index;
+
 struct loom_plan {
   loom_owner owner;
   loom_ctx *ctx;
@@ -17,11 +35,17 @@ struct loom_plan {
   LOOM_VEC(int) kernel_of;
   LOOM_VEC(bool) kept; /* by buffer: read from memory in a later loop than it is written in */
   LOOM_VEC(int) place, other_place, last_loop; /* by buffer: 0 but while a step works */
+  LOOM_VEC(loom_nest) nests;                   /* of the kernel that is being planned */
+  LOOM_VEC(loom_nest_index) indices;           /* of these */
+  loom_idmap by_index;                         /* nest and index -> place in indices + 1 */
   /* scratch: */
-  LOOM_VEC(loom_expr) variables, values;
+  LOOM_VEC(loom_expr) values;
   LOOM_VEC(loom_extent) extents;
   LOOM_VEC(int) numbers;
+  LOOM_VEC(const loom_dep *) deps;
+  loom_expr_list symbols;
   loom_split split;
+  loom_table seen;
 };
 
 /* The steps of planning: each fills its part of the kernel; false with an error. */
@@ -40,6 +64,11 @@ static inline const loom_op *loom_plan_op(const loom_plan *plan, const loom_kern
 /* Whether nothing outside kernel number `kernel` needs the buffer in memory: it is written there,
 ** does not leave the graph, updates no other and is not updated, and all who read it are there. */
 bool loom_plan_local(const loom_plan *plan, int buffer, int kernel);
+/* The nest of the kernel's i-th operation (by place in plan->nests), mapped onto the ranges; -1 with an
+** error. */
+ptrdiff_t loom_plan_nest(loom_plan *plan, const loom_kernel *k, const loom_op *op, bool on);
+/* What is known of an index over it, by place in plan->indices; -1 with an error. */
+ptrdiff_t loom_plan_index(loom_plan *plan, const loom_kernel *k, size_t nest, loom_expr index);
 /* Sets what the array has for the buffers that the kernel's operations use to 0. */
 void loom_plan_clear(const loom_plan *plan, const loom_kernel *k, int *by_buffer);
 /* A copy in the plan's memory; NULL with an error. */

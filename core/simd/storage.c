@@ -226,7 +226,8 @@ static bool is_size(const arguments *a, loom_expr symbol) {
 }
 
 /* The symbols of sizes in an index, in order of their names. */
-static bool add_sizes_in(arguments *a, loom_expr index, loom_expr_list *symbols) {
+static bool add_sizes_in(arguments *a, loom_expr index) {
+  loom_expr_list *symbols = &a->s->plan->symbols;
   loom_ctx *ctx = a->s->plan->ctx;
   symbols->n = 0;
   if (!loom_list_symbols(ctx, index, symbols)) return false;
@@ -245,14 +246,15 @@ static bool add_sizes_in(arguments *a, loom_expr index, loom_expr_list *symbols)
 
 static bool add_sizes(arguments *a) {
   const loom_kernel *k = a->s->kernel;
-  loom_expr_list symbols = {0};
-  bool good = true;
+  loom_expr last = LOOM_NONE;
   for (size_t i = 0; i < k->n_ops; i++)
-    for (size_t j = 0; good && j < k->ops[i].n_accesses; j++)
-      if (k->ops[i].accesses[j].simplified != LOOM_NONE)
-        good = add_sizes_in(a, k->ops[i].accesses[j].simplified, &symbols);
-  loom_vec_free(a->s->plan->ctx, &symbols);
-  return good;
+    for (size_t j = 0; j < k->ops[i].n_accesses; j++) {
+      loom_expr index = k->ops[i].accesses[j].simplified;
+      if (index == LOOM_NONE || index == last) continue;
+      if (!add_sizes_in(a, index)) return false;
+      last = index;
+    }
+  return true;
 }
 
 static bool find_arguments(storage *s) {

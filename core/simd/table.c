@@ -3,7 +3,7 @@
 ** Invariant: between the place of an item's hash and the item none is free. */
 #include "simd/table.h"
 
-enum { FIRST_CAPACITY = 16 };
+enum { FIRST_CAPACITY = 16, KEPT_CAPACITY = 64 };
 
 ptrdiff_t loom_table_find(const loom_table *table, uint32_t hash, loom_table_same *same,
                           const void *data, const void *key) {
@@ -41,9 +41,9 @@ bool loom_table_add(loom_ctx *ctx, loom_table *table, uint32_t hash, uint32_t nu
   return true;
 }
 
-void loom_table_clear(loom_table *table) {
-  if (table->n > 0)
-    for (size_t i = 0; i < table->capacity; i++) table->at[i] = (loom_table_place){0};
+void loom_table_clear(loom_ctx *ctx, loom_table *table) {
+  if (table->capacity > KEPT_CAPACITY) loom_table_free(ctx, table);
+  for (size_t i = 0; i < table->capacity; i++) table->at[i] = (loom_table_place){0};
   table->n = 0;
 }
 

@@ -24,8 +24,8 @@ ptrdiff_t loom_table_find(const loom_table *table, uint32_t hash, loom_table_sam
                           const void *data, const void *key);
 /* Enters an item that is not there.  False with a recorded error. */
 bool loom_table_add(loom_ctx *ctx, loom_table *table, uint32_t hash, uint32_t number);
-/* Takes every item out; the room is kept. */
-void loom_table_clear(loom_table *table);
+/* Takes every item out; room for a few is kept. */
+void loom_table_clear(loom_ctx *ctx, loom_table *table);
 void loom_table_free(loom_ctx *ctx, loom_table *table);
 
 static inline uint32_t loom_table_mix(uint32_t hash, uint32_t value) {

@@ -28,7 +28,6 @@ typedef struct traffic {
   LOOM_VEC(loom_extent) extents; /* of sizes, then of flat */
   loom_given given;
   LOOM_VEC(flat_access) accesses;
-  loom_table seen;
   LOOM_VEC(loom_traffic_loop) loops;
   int *written;   /* by buffer: bit WRITTEN_* */
   int *last_loop; /* by buffer: the last loop that it was written in */
@@ -46,48 +45,39 @@ static loom_expr piece_value(traffic *t, size_t group, loom_expr divisor, loom_e
   return loom_mod_index(t->ctx, flat, divisor, length);
 }
 
-/* The values of the pieces of the split, in plan->variables. */
+/* The values of the pieces of the split, in plan->values. */
 static bool piece_values(traffic *t) {
   loom_split *split = &t->plan->split;
   loom_expr divisor[2] = {loom_int(t->ctx, 1), loom_int(t->ctx, 1)};
-  t->plan->variables.n = 0;
-  if (!loom_vec_reserve(t->ctx, &t->plan->variables, split->n_pieces)) return false;
-  t->plan->variables.n = split->n_pieces;
+  t->plan->values.n = 0;
+  if (!loom_vec_reserve(t->ctx, &t->plan->values, split->n_pieces)) return false;
   for (size_t i = split->n_pieces; i-- > 0;) {
     loom_split_piece piece = split->pieces[i];
-    t->plan->variables.at[i] = piece_value(t, piece.group, divisor[piece.group], piece.size);
+    t->plan->values.at[i] = piece_value(t, piece.group, divisor[piece.group], piece.size);
     divisor[piece.group] = loom_mul(t->ctx, divisor[piece.group], piece.size);
   }
   return !loom_base_failed(t->ctx);
 }
 
-static bool lacks_reduction(traffic *t, const loom_loops *loops, const loom_expr *groups) {
-  const loom_split_options options = {&t->plan->graph->given, t->plan->graph->given.strict};
-  return t->on && loom_loops_lack_reduction(t->ctx, 2, groups, loops,
-                                            t->kernel->info.reduction_extent, &options);
-}
-
-/* What the loops of the operation become, in plan->values. */
-static bool flatten(traffic *t, const loom_op *op) {
+/* What the loops of the nest become, in plan->values behind the sizes of its loops. */
+static bool flatten(traffic *t, loom_nest *nest) {
   loom_ctx *ctx = t->ctx;
   loom_plan *plan = t->plan;
-  size_t n = op->n_pointwise + op->n_reduction;
+  size_t n = nest->n_pointwise + nest->n_reduction;
   loom_split_options options = {&plan->graph->given, plan->graph->given.strict};
   plan->values.n = 0;
   if (!loom_vec_reserve(ctx, &plan->values, n + 1)) return false;
-  for (size_t i = 0; i < n; i++) plan->values.at[i] = op->loops[i].size;
-  loom_loops loops = {plan->values.at, op->n_pointwise, op->n_reduction};
-  if (lacks_reduction(t, &loops, t->extent))
+  for (size_t i = 0; i < n; i++) plan->values.at[i] = nest->loops[i].size;
+  loom_loops loops = {plan->values.at, nest->n_pointwise, nest->n_reduction};
+  if (nest->n_values_reduction > nest->n_reduction)
     plan->values.at[n + loops.n_reduction++] = t->kernel->info.reduction_extent;
-  if (loom_map_loops(ctx, 2, t->extent, &loops, &options, &plan->split) != LOOM_OK ||
+  loom_expr *flat = loom_arena_array(&plan->arena, n, sizeof *flat);
+  if (!flat || loom_map_loops(ctx, 2, t->extent, &loops, &options, &plan->split) != LOOM_OK ||
       !piece_values(t))
     return false;
   for (size_t i = 0; i < n; i++)
-    plan->values.at[i] =
-        loom_getter_value(ctx, &plan->split, plan->split.getters[i], plan->variables.at);
-  plan->variables.n = 0;
-  if (!loom_vec_reserve(ctx, &plan->variables, n)) return false;
-  for (size_t i = 0; i < n; i++) plan->variables.at[plan->variables.n++] = op->loops[i].variable;
+    flat[i] = loom_getter_value(ctx, &plan->split, plan->split.getters[i], plan->values.at);
+  nest->flat = flat;
   return !loom_base_failed(ctx);
 }
 
@@ -103,29 +93,44 @@ static bool add(traffic *t, flat_access access, int place) {
   access.place = place;
   uint32_t hash = loom_table_mix((uint32_t)(place + 1) * 2 + access.write, access.index);
   hash = loom_table_mix(hash, (uint32_t)access.buffer);
-  if (loom_table_find(&t->seen, hash, same_access, t, &access) >= 0) return true;
+  if (loom_table_find(&t->plan->seen, hash, same_access, t, &access) >= 0) return true;
   return loom_vec_push(t->ctx, &t->accesses, access) &&
-         loom_table_add(t->ctx, &t->seen, hash, (uint32_t)t->accesses.n - 1);
+         loom_table_add(t->ctx, &t->plan->seen, hash, (uint32_t)t->accesses.n - 1);
 }
 
-/* The access in flat variables.  False with an error. */
-static bool make(traffic *t, const loom_use *use, bool write, flat_access *out,
-                 loom_expr_list *symbols) {
+/* What is known of the index over flat variables. */
+static bool look(traffic *t, loom_nest *nest, loom_expr index, loom_nest_index *out) {
   loom_ctx *ctx = t->ctx;
-  *out = (flat_access){.buffer = use->buffer, .write = write, .accumulates = use->accumulates};
-  out->index = loom_substitute(ctx, use->index, t->plan->variables.n, t->plan->variables.at,
-                               t->plan->values.at);
+  loom_expr_list *symbols = &t->plan->symbols;
+  if (!nest->flat && !flatten(t, nest)) return false;
+  size_t n = nest->n_pointwise + nest->n_reduction;
+  out->index = loom_substitute(ctx, index, n, nest->variables, nest->flat);
   out->index = loom_simplify_in(ctx, out->index, &t->given);
   symbols->n = 0;
   if (out->index == LOOM_NONE || !loom_list_symbols(ctx, out->index, symbols)) return false;
   out->elements = loom_int(ctx, 1);
-  for (size_t i = 0; i < symbols->n; i++) {
-    if (loom_symbol_is_loaded(ctx, symbols->at[i])) out->indirect = true;
+  for (size_t i = 0; i < symbols->n; i++)
     for (int d = 0; d < 2; d++)
       if (symbols->at[i] == t->flat[d]) out->elements = loom_mul(ctx, out->elements, t->extent[d]);
-  }
-  if (out->indirect) out->elements = t->plan->graph->buffers.at[use->buffer].elements;
+  out->is_flat = true;
   return loom_strides(ctx, out->index, 2, t->flat, 0, NULL, out->strides) == LOOM_OK;
+}
+
+/* The access in flat variables.  False with an error. */
+static bool make(traffic *t, size_t nest, const loom_use *use, bool write, flat_access *out) {
+  ptrdiff_t place = loom_plan_index(t->plan, t->kernel, nest, use->index);
+  if (place < 0) return false;
+  loom_nest_index *item = &t->plan->indices.at[place];
+  if (!item->is_flat && !look(t, &t->plan->nests.at[nest], use->index, item)) return false;
+  *out = (flat_access){.buffer = use->buffer,
+                       .write = write,
+                       .accumulates = use->accumulates,
+                       .indirect = item->access.indirect,
+                       .index = item->index,
+                       .elements = item->elements,
+                       .strides = {item->strides[0], item->strides[1]}};
+  if (out->indirect) out->elements = t->plan->graph->buffers.at[use->buffer].elements;
+  return true;
 }
 
 static bool mentions(traffic *t, const flat_access *a) {
@@ -156,21 +161,21 @@ static bool add_write(traffic *t, const flat_access *a) {
   return add(t, *a, WHOLE) && add(t, *a, place);
 }
 
-static bool add_op(traffic *t, const loom_op *op, loom_expr_list *symbols) {
+static bool add_op(traffic *t, const loom_op *op) {
   flat_access access;
-  if (!flatten(t, op)) return false;
+  ptrdiff_t nest = loom_plan_nest(t->plan, t->kernel, op, t->on);
+  if (nest < 0) return false;
   for (size_t i = 0; i < op->n_reads + op->n_writes; i++) {
     bool write = i >= op->n_reads;
     const loom_use *use = write ? &op->writes[i - op->n_reads] : &op->reads[i];
     if (use->mode != LOOM_USE_INDEXED) continue;
-    if (!make(t, use, write, &access, symbols)) return false;
+    if (!make(t, (size_t)nest, use, write, &access)) return false;
     if (!(write ? add_write(t, &access) : add_read(t, &access))) return false;
   }
   return true;
 }
 
 static bool add_all(traffic *t) {
-  loom_expr_list symbols = {0};
   bool good = true;
   const loom_kernel_info *info = &t->kernel->info;
   for (size_t i = 0, n = 0; good && i < info->n; i++) {
@@ -180,10 +185,9 @@ static bool add_all(traffic *t) {
       t->extents.at[t->extents.n - 1].size = t->extent[1];
       t->loop += t->on;
     } else {
-      good = add_op(t, loom_plan_op(t->plan, t->kernel, n++), &symbols);
+      good = add_op(t, loom_plan_op(t->plan, t->kernel, n++));
     }
   }
-  loom_vec_free(t->ctx, &symbols);
   return good;
 }
 
@@ -363,6 +367,6 @@ bool loom_plan_traffic(loom_plan *plan, loom_kernel *k) {
   loom_vec_free(plan->ctx, &t.extents);
   loom_vec_free(plan->ctx, &t.accesses);
   loom_vec_free(plan->ctx, &t.loops);
-  loom_table_free(plan->ctx, &t.seen);
+  loom_table_clear(plan->ctx, &plan->seen);
   return good && !loom_base_failed(plan->ctx);
 }
