@@ -198,12 +198,15 @@ static bool measure(loom_analysis *an, const loom_holder *h, loom_buffet *b) {
          (*live == LOOM_NONE || loom_multiply(an, live, bits));
 }
 
-/* A toll keeps nothing: what its units pass on is what its child asks and returns. */
-static void note_toll(const traffic *t, loom_buffet *b) {
-  (void)t;
-  if (FIELD(b, total_deliveries) != LOOM_NONE)
-    FIELD(b, total_deliveries) = FIELD(b - 1, total_reads_to_parent);
-  FIELD(b, total_departures) = FIELD(b - 1, total_writes_to_parent);
+/* A toll keeps nothing: what its units pass on is what its child asks and returns; of a copy's source
+** nothing returns from the innermost holder. */
+static void note_toll(loom_analysis *an, traffic *t, loom_buffet *b) {
+  const loom_buffet *child = b - 1;
+  if (!an->einsum->is_copy) FIELD(b, total_deliveries) = FIELD(child, total_reads_to_parent);
+  FIELD(b, total_departures) = FIELD(child, total_writes_to_parent);
+  t->gone_of_unit = FIELD(child, max_per_parent_writes_to_parent);
+  if (an->einsum->is_copy && FIELD(child, total_writes_to_parent) == an->zero)
+    FIELD(b, total_writes_to_parent) = FIELD(b, max_per_parent_writes_to_parent) = an->zero;
 }
 
 static loom_buffet *begin_buffet(loom_analysis *an, const loom_holder *h, loom_stats *stats) {
@@ -230,12 +233,26 @@ bool loom_add_buffet(loom_analysis *an, const loom_holder *h, loom_stats *stats)
   } else {
     note_traffic(an, &t, b);
   }
-  if (toll && h->has_parent) {
-    note_toll(&t, b);
-    t.gone_of_unit = FIELD(b - 1, max_per_parent_writes_to_parent);
-  }
+  if (toll && h->has_parent) note_toll(an, &t, b);
   if (!leaf && !toll) FIELD(b, total_drains) = FIELD(b, total_departures);
   return measure(an, h, b) && (leaf || charge_actions(an, h, b, &t));
+}
+
+static bool add_holder(loom_analysis *an, const loom_holder *holders, size_t at,
+                       loom_stats *stats) {
+  bool custom = holders[at].node->node.kind == LOOM_NODE_CUSTOM;
+  return custom ? loom_add_custom(an, holders, at, stats)
+                : loom_add_buffet(an, &holders[at], stats);
+}
+
+/* What a toll passes on for a holder of a kind of its own is not known visit by visit. */
+static bool passes_what_is_known(const loom_analysis *an, const loom_holder *h) {
+  if (h->node->node.kind != LOOM_NODE_TOLL || h[-1].node->node.kind != LOOM_NODE_CUSTOM)
+    return true;
+  loom_fail(an, LOOM_ERR_UNKNOWN_NODE_KIND, h->node->source,
+            "a toll directly above a '%s' node is analysed by the model 'reference' only",
+            h[-1].node->node.custom);
+  return false;
 }
 
 loom_status loom_exact_traffic(loom_analysis *an, loom_stats *stats) {
@@ -247,8 +264,7 @@ loom_status loom_exact_traffic(loom_analysis *an, loom_stats *stats) {
   an->frames = &frame;
   bool good = true;
   for (size_t i = 0; i < n && good; i++)
-    good = holders[i].node->node.kind == LOOM_NODE_CUSTOM ? loom_add_custom(an, holders, i, stats)
-                                                          : loom_add_buffet(an, &holders[i], stats);
+    good = passes_what_is_known(an, &holders[i]) && add_holder(an, holders, i, stats);
   an->frames = frame.next;
   return good ? LOOM_OK : loom_failed(an);
 }
