@@ -202,7 +202,7 @@ static bool measure(loom_analysis *an, const loom_holder *h, loom_buffet *b) {
 ** nothing returns from the innermost holder. */
 static void note_toll(loom_analysis *an, traffic *t, loom_buffet *b) {
   const loom_buffet *child = b - 1;
-  if (!an->einsum->is_copy) FIELD(b, total_deliveries) = FIELD(child, total_reads_to_parent);
+  FIELD(b, total_deliveries) = FIELD(child, total_reads_to_parent);
   FIELD(b, total_departures) = FIELD(child, total_writes_to_parent);
   t->gone_of_unit = FIELD(child, max_per_parent_writes_to_parent);
   if (an->einsum->is_copy && FIELD(child, total_writes_to_parent) == an->zero)
