@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What of a kernel is in memory: buffers that take over the storage of others, buffers that are never
-** stored, and the arguments that are left.
+** stored, and the arguments that are left (doc/formulas.md#storage-in-place).
 ** Invariant: a buffer is in one group at most. */
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory traffic of a kernel, by accesses over one flat variable for its extent (i0) and one for its
-** reduction (i1).
+** reduction (i1) (doc/formulas.md#memory-traffic).
 ** Invariant: accesses of one place are different; places are the kernel held as a whole (-1), outside
 ** its reduction loops (0), and these (1, 2, ...). */
 #include "expr/index.h"
