@@ -13,11 +13,14 @@ local random_nests = {}
 ---@field variables string[]
 ---@field einsums { name: string, variables: string[], tensors: table[] }[] the output first
 ---@field network table<string, { multicast: boolean, adder_tree: boolean }> by dimension
+---@field bits integer per value
+---@field machine table<string, table> what is unusual, by component
 ---@field lists table[][] loops and holders, outermost first; with two einsums those of both, then
 --- each einsum's
 ---@field options table
 
 local dims = { "Reg.X", "Reg.Y", "PE.X" }
+local components = { "Main", "Bus", "Glb", "Reg", "MAC" }
 
 local function chance(r, n) return r:to(n) == 1 end
 
@@ -81,7 +84,7 @@ local function add_variable(r, case, einsums, most)
   local v = ("pqrstu"):sub(#case.variables + 1, #case.variables + 1)
   local size = r:to(most)
   for _, einsum in ipairs(einsums) do
-    size = math.min(size, math.max(1, 400 // einsum.points))
+    size = math.min(size, math.max(1, case.points // einsum.points))
   end
   for _, einsum in ipairs(einsums) do
     einsum.points = einsum.points * size
@@ -115,7 +118,7 @@ local function add_intermediate(r, case, hardness)
 end
 
 local function add_workload(r, case, hardness, fused)
-  local most = ({ 9, 7, 5 })[r:to(3)]
+  local most = r:pick { 5, 7, 9, 9 + case.points // 100 }
   local first = { name = "E1", variables = {}, tensors = {}, points = 1 }
   case.einsums[1] = first
   if not fused then
@@ -211,6 +214,7 @@ end
 
 local function holder(r, level, tensor, limits)
   local node = { level = level, tensor = tensor }
+  if level ~= "Bus" and chance(r, 20) then node.persistent = true end
   if level == "Bus" or limits.lifetime then return node end
   if chance(r, 3) then node.retain = true end
   if chance(r, 8) then node.scope, node.retain = true, nil end
@@ -284,16 +288,30 @@ local function add_tree(r, case, limits)
   end
 end
 
+-- Bits per value and what is unusual of the components.
+local function add_machine(r, case)
+  case.bits = r:pick { 1, 1, 8 }
+  for _, name in ipairs(components) do
+    local x = {}
+    if name == "Bus" then
+      x.direction = chance(r, 4) and r:pick { "up", "down" } or nil
+    elseif chance(r, 10) then
+      x.skip_initial_output_write = false
+    end
+    case.machine[name] = x
+  end
+end
+
 --- A random case.
 ---@param r table front.random
 ---@param limits? { hardness: integer?, even: boolean?, lifetime: string?, usual: boolean?,
---- fused: boolean? } of indices (1 variables, 2 sums, 3 any) and tiles; one lifetime; the usual
---- conventions alone; one einsum or two
+--- fused: boolean?, points: integer? } of indices (1 variables, 2 sums, 3 any) and tiles; one
+--- lifetime; the usual conventions alone; one einsum or two; points of an einsum, at most (400)
 ---@return einloom.RandomCase
 function random_nests.case(r, limits)
   limits = limits or {}
-  local case = { sizes = {}, variables = {}, einsums = {}, lists = {}, network = {}, options = {},
-    spatial = 0 }
+  local case = { sizes = {}, variables = {}, einsums = {}, lists = {}, network = {}, machine = {},
+    options = {}, spatial = 0, points = limits.points or 400 }
   local fused = limits.fused
   if fused == nil then fused = chance(r, 4) end
   add_workload(r, case, limits.hardness or r:pick { 1, 2, 2, 3 }, fused)
@@ -301,6 +319,7 @@ function random_nests.case(r, limits)
   for _, dim in ipairs(dims) do
     case.network[dim] = { multicast = not chance(r, 3), adder_tree = not chance(r, 3) }
   end
+  add_machine(r, case)
   case.options.lifetime = limits.lifetime or chance(r, 2) and "retain" or nil
   if limits.usual then return case end
   if chance(r, 4) then case.options.drain_reads = false end
@@ -336,8 +355,12 @@ local function loop_text(node, shape)
 end
 
 local function holder_text(node)
-  local flag = node.retain and " (retain)" or node.scope and " (scope)" or ""
-  return ("%s%s: %s%s"):format(node.level == "Bus" and "toll " or "", node.level, node.tensor, flag)
+  local flags = {}
+  for _, name in ipairs { "persistent", "retain", "scope" } do
+    if node[name] then flags[#flags + 1] = name end
+  end
+  return ("%s%s: %s%s"):format(node.level == "Bus" and "toll " or "", node.level, node.tensor,
+    #flags > 0 and (" (%s)"):format(table.concat(flags, ", ")) or "")
 end
 
 -- Appends the nodes of a list, each loop's body one further in; returns how far that is.
@@ -393,13 +416,13 @@ end
 
 local chunk = [=[
 local loom = require "einloom"
-local w = loom.workload { sizes = { %s }, bits = 1, partial = "All",
+local w = loom.workload { sizes = { %s }, bits = %d, partial = "All",
   %s }
 local a = loom.arch {
-  loom.memory { "Main", size = math.huge }, loom.toll { "Bus" },
-  loom.memory { "Glb", size = math.huge },
-  loom.memory { "Reg", size = math.huge, spatial = { X = %s, Y = %s } },
-  loom.fanout { "PE", X = %s }, loom.compute { "MAC" },
+  loom.memory { "Main", size = math.huge%s }, loom.toll { "Bus"%s },
+  loom.memory { "Glb", size = math.huge%s },
+  loom.memory { "Reg", size = math.huge%s, spatial = { X = %s, Y = %s } },
+  loom.fanout { "PE", X = %s }, loom.compute { "MAC"%s },
 }
 local m = loom.mapping [[
 %s
@@ -418,8 +441,13 @@ function random_nests.source(case, shape)
   end
   local einsums = {}
   for i, einsum in ipairs(case.einsums) do einsums[i] = einsum_text(einsum) end
-  return chunk:format(sizes_text(case, shape ~= nil), table.concat(einsums, ",\n  "),
-    dim "Reg.X", dim "Reg.Y", dim "PE.X", random_nests.mapping_text(case, shape),
+  local function own(name)
+    local text = list_text(case.machine[name], { "direction", "skip_initial_output_write" })
+    return text ~= "" and ", " .. text or ""
+  end
+  return chunk:format(sizes_text(case, shape ~= nil), case.bits, table.concat(einsums, ",\n  "),
+    own "Main", own "Bus", own "Glb", own "Reg", dim "Reg.X", dim "Reg.Y", dim "PE.X", own "MAC",
+    random_nests.mapping_text(case, shape),
     list_text(case.options, { "lifetime", "drain_reads", "partial_sums" }))
 end
 
@@ -474,7 +502,7 @@ local function each_node_change(find, try)
     local nodes, i = find(c)
     table.remove(nodes, i)
   end)
-  for _, key in ipairs { "first", "step", "retain", "scope", "dim" } do
+  for _, key in ipairs { "first", "step", "persistent", "retain", "scope", "dim" } do
     try(function(c)
       local nodes, i = find(c)
       if nodes[i][key] == nil then return false end
@@ -561,6 +589,16 @@ local function each_change(case, try)
       c.options[key] = nil
     end)
   end
+  for _, name in ipairs(components) do
+    try(function(c)
+      if next(c.machine[name]) == nil then return false end
+      c.machine[name] = {}
+    end)
+  end
+  try(function(c)
+    if c.bits == 1 then return false end
+    c.bits = 1
+  end)
   for _, dim in ipairs(dims) do
     for _, key in ipairs { "multicast", "adder_tree" } do
       try(function(c)
