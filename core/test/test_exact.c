@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/base.h"
 #include "nest_text.h"
 
 static const loom_options exact = {.model = LOOM_EXACT, .allow_growing_tiles = true};
@@ -345,8 +346,51 @@ static void formulas_hold_at_every_point(void **state) {
   assert_true(points > 4000);
 }
 
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/* With a limit that rises until the analysis goes through: the error, and nothing lost. */
+static void out_of_memory(const char *workload, const char *mapping, const loom_options *options) {
+  size_t failures = 0;
+  for (size_t extra = 0;; extra += extra / 64 + 256) {
+    text_case c = case_begin(workload, machine, mapping);
+    loom_base_of(c.ctx)->bytes_limit = loom_ctx_bytes(c.ctx) + extra;
+    c.r = loom_analyze(c.w, c.a, c.m, options);
+    bool good = c.r != NULL;
+    if (!good) {
+      failures++;
+      assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_MEMORY);
+      loom_error_clear(c.ctx);
+      loom_base_of(c.ctx)->bytes_limit = 0;
+      c.r = loom_analyze(c.w, c.a, c.m, options);
+      if (!c.r) fail_msg("%s", loom_error_message(c.ctx));
+    }
+    case_end(&c);
+    if (good) break;
+  }
+  assert_true(failures > 10);
+}
+
+static void memory_may_run_out_anywhere(void **state) {
+  (void)state;
+  int called = 0;
+  loom_node_analyzer analyzer = {"own", as_storage, &called};
+  const loom_options plain = {.model = LOOM_EXACT},
+                     retain = {.model = LOOM_EXACT, .lifetime = LOOM_RETAIN},
+                     own = {.model = LOOM_EXACT, .analyzers = &analyzer, .n_analyzers = 1};
+  out_of_memory("m=M k=4 n=3 MM:A[m,k],B[k,n]>Z[m,n]",
+                "Main[A,B,Z] m:S k:T Buf[A,B,Z] m:1@PE.X !Link[A] Reg[Z] m:1 k:1 n:1 +MM@MAC",
+                &plain);
+  out_of_memory("p=P r=3 CV:A[p+r],B[r]>Z[p]", "Main[A,B,Z] r:2 p:S Buf[A] p:1 r:1 +CV@MAC",
+                &retain);
+  out_of_memory("p=9 r=3 CV:A[p+r],B[r]>Z[p]",
+                "Main[A,B,Z] p:4@PE.X p:2 Reg[A,B,Z] p:1 r:1 +CV@MAC", &plain);
+  out_of_memory("m=7 k=5 n=6 MM:A[m,k],B[k,n]>Z[m,n]",
+                "Main[A,B,Z] m:4 k:2 own~Buf[A,Z] m:1@PE.X Reg[Z] m:1 k:1 n:1 +MM@MAC", &own);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(memory_may_run_out_anywhere),
       cmocka_unit_test(formulas_hold_at_every_point),
       cmocka_unit_test(pieces_agree_with_cutting),
       cmocka_unit_test(own_kinds_see_each_combination_of_extents),
