@@ -1363,6 +1363,12 @@ LOOM_API loom_status loom_graph_remove(loom_graph *g, int buffer, bool removed);
 ** follows LOOM_REDUCTION_OFF runs after the loop, what follows LOOM_REDUCTION_ON in the next one. */
 enum { LOOM_REDUCTION_OFF = -1, LOOM_REDUCTION_ON = -2 };
 
+/* The schedule of a kernel of these extents with n operations (1 or more, in an order in which they
+** may run): its length, 0 if some operation runs neither inside its loops nor behind them, -1 with an
+** error.  steps has room for 5 * n. */
+LOOM_API ptrdiff_t loom_schedule(loom_graph *g, size_t n, const int *ops, loom_expr extent,
+                                 loom_expr reduction_extent, int *steps);
+
 typedef struct loom_kernel_info {
   size_t n;
   const int *schedule;

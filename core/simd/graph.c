@@ -130,6 +130,7 @@ void loom_graph_free(loom_graph *g) {
   loom_vec_free(ctx, &g->merged);
   loom_vec_free(ctx, &g->deps);
   loom_vec_free(ctx, &g->found);
+  loom_vec_free(ctx, &g->stamps);
   loom_table_free(ctx, &g->buffer_names);
   loom_table_free(ctx, &g->op_names);
   loom_table_free(ctx, &g->merged_places);

@@ -30,6 +30,8 @@ struct loom_graph {
   LOOM_VEC(loom_merged) merged;
   LOOM_VEC(loom_dep *) deps;
   LOOM_VEC(const loom_dep *) found; /* of the operation that is being added */
+  LOOM_VEC(uint32_t) stamps;        /* by buffer: the epoch in which it was last seen */
+  uint32_t epoch;
   loom_table buffer_names, op_names, merged_places, dep_places;
 };
 

@@ -227,8 +227,12 @@ int bind_check_op(bind_scope *s, const loom_graph *g, int i);
 int bind_check_buffer(bind_scope *s, const loom_graph *g, int i);
 /* The list of lists of sizes at index i, in memory pushed on the stack.  [-0, +1, v] */
 loom_sizes *bind_check_shapes(bind_scope *s, int i, size_t *n);
-/* The method g:plan() (plan.c). */
+/* The numbers of the operations named in the list at index i, in memory pushed on the stack.
+** [-0, +1, v] */
+int *bind_check_ops(bind_scope *s, const loom_graph *g, int i, size_t *n);
+/* The methods g:plan() and g:schedule() (plan.c). */
 int bind_graph_plan(lua_State *L);
+int bind_graph_schedule(lua_State *L);
 /* The tiling {{prefix, extent}, ...} at index i, and back.  [-0, +0, v] [-0, +1, m] */
 loom_tiling bind_check_tiling(bind_scope *s, int i);
 void bind_push_tiling(bind_scope *s, const loom_tiling *tiling);

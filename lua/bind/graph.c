@@ -118,20 +118,29 @@ static loom_expr *exprs_field(bind_scope *s, const char *name, size_t *n) {
   return list;
 }
 
-/* Numbers of buffers or operations, in memory pushed on the stack.  [-0, +1, v] */
-static int *numbers_field(bind_scope *s, const loom_graph *g, const char *name, bool op,
-                          size_t *n) {
+/* The numbers of the named buffers or operations of the list at index i, in memory pushed on the
+** stack.  [-0, +1, v] */
+static int *check_numbers(bind_scope *s, const loom_graph *g, int i, bool op, size_t *n) {
   lua_State *L = s->L;
-  *n = push_list_field(L, name);
-  int list = lua_gettop(L);
+  luaL_checktype(L, i, LUA_TTABLE);
+  *n = lua_rawlen(L, i);
   int *numbers = lua_newuserdatauv(L, (*n + 1) * sizeof *numbers, 0);
-  for (size_t i = 0; i < *n; i++) {
-    lua_rawgeti(L, list, (lua_Integer)i + 1);
-    numbers[i] = check_number(s, g, lua_gettop(L), op);
+  for (size_t k = 0; k < *n; k++) {
+    lua_rawgeti(L, i, (lua_Integer)k + 1);
+    numbers[k] = check_number(s, g, lua_gettop(L), op);
     lua_pop(L, 1);
   }
-  lua_remove(L, list);
   return numbers;
+}
+
+int *bind_check_ops(bind_scope *s, const loom_graph *g, int i, size_t *n) {
+  return check_numbers(s, g, i, true, n);
+}
+
+/* [-0, +2, v] */
+static int *numbers_field(bind_scope *s, const loom_graph *g, const char *name, bool op,
+                          size_t *n) {
+  return check_numbers(s, g, push_field(s->L, name), op, n);
 }
 
 /* Appends the loops {{variable, size}, ...} of the list at index i.  [-0, +0, v] */
@@ -435,10 +444,15 @@ static int l_depends(lua_State *L) {
 
 void bind_open_graph(lua_State *L) {
   static const luaL_Reg makers[] = {{"graph", l_graph}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {
-      {"buffer", l_buffer},      {"op", l_op},   {"remove", l_remove},
-      {"buffers", l_buffers},    {"ops", l_ops}, {"depends", l_depends},
-      {"plan", bind_graph_plan}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {{"buffer", l_buffer},
+                                     {"op", l_op},
+                                     {"remove", l_remove},
+                                     {"buffers", l_buffers},
+                                     {"ops", l_ops},
+                                     {"depends", l_depends},
+                                     {"plan", bind_graph_plan},
+                                     {"schedule", bind_graph_schedule},
+                                     {NULL, NULL}};
   bind_object_type(L, BIND_GRAPH, methods);
   bind_set_makers(L, makers);
 }

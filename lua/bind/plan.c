@@ -96,6 +96,25 @@ void bind_push_schedule(lua_State *L, const loom_graph *g, size_t n, const int *
   }
 }
 
+/* g:schedule(operations, {N, R}) -> schedule, nil if an operation does not fit.  [-0, +1|3, v] */
+int bind_graph_schedule(lua_State *L) {
+  bind_scope s;
+  loom_graph *g = bind_check_graph(&s, L, 1);
+  size_t n, n_extents;
+  const int *ops = bind_check_ops(&s, g, 2, &n);
+  const loom_expr *extents = bind_check_list(&s, 3, &n_extents);
+  luaL_argcheck(L, n > 0, 2, "an operation expected");
+  luaL_argcheck(L, n_extents == 2, 3, "two extents expected");
+  int *steps = lua_newuserdatauv(L, 5 * n * sizeof *steps, 0);
+  ptrdiff_t length = loom_schedule(g, n, ops, extents[0], extents[1], steps);
+  if (length < 0) return bind_fail(&s);
+  if (length == 0)
+    lua_pushnil(L);
+  else
+    bind_push_schedule(L, g, (size_t)length, steps);
+  return 1;
+}
+
 /* ---- adding ------------------------------------------------------------------------------- */
 
 /* plan:kernel {schedule =, extents = {N, R}, tiling =, one_pass =, no_x =} -> number from 1.

@@ -535,6 +535,7 @@ function core.index_narrow(extent, sizes, options) end
 ---@field buffers fun(self: einloom.CoreGraph): einloom.BufferFacts[]
 ---@field ops fun(self: einloom.CoreGraph): einloom.OpFacts[]
 ---@field depends fun(self: einloom.CoreGraph, op: string, on: string): boolean
+---@field schedule fun(self: einloom.CoreGraph, operations: string[], extents: einloom.Number[]): string[]?, string?, string?
 ---@field plan fun(self: einloom.CoreGraph): einloom.CorePlan?, string?, string?
 
 ---@param options? einloom.SplitOptions extents and hints of symbolic sizes

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* The order of operations inside one kernel, and where its reduction loop ends and begins again
+** (doc/formulas.md#order-in-a-kernel).
+** Invariant: no operation stands in the loop in which a reduction that it depends on is finished. */
+#include <string.h>
+
+#include "ranges/sizes.h"
+#include "simd/graph.h"
+
+typedef enum place { NOWHERE, INSIDE, BEHIND } place;
+
+typedef struct scheduler {
+  loom_graph *g;
+  bool reduces;
+  loom_expr extent, reduction_extent;
+  int *steps;
+  size_t n;
+  size_t split; /* where operations that share nothing with those before begin; 0: nowhere */
+  bool touches; /* some buffer is stamped */
+  uint64_t *unfinished; /* reductions of the current loop, one bit each */
+  size_t n_words;
+} scheduler;
+
+/* ---- buffers of the current loop ---------------------------------------------------------- */
+
+static void forget_buffers(scheduler *s) {
+  s->g->epoch++;
+  s->touches = false;
+}
+
+static void touch(scheduler *s, size_t n, const loom_dep *const *deps) {
+  for (size_t i = 0; i < n; i++) s->g->stamps.at[deps[i]->buffer] = s->g->epoch;
+  if (n > 0) s->touches = true;
+}
+
+static bool touches_any(const scheduler *s, const loom_op *op) {
+  for (size_t i = 0; i < op->n_dep_reads; i++)
+    if (s->g->stamps.at[op->dep_reads[i]->buffer] == s->g->epoch) return true;
+  return false;
+}
+
+/* ---- loops -------------------------------------------------------------------------------- */
+
+static void close_loop(scheduler *s) {
+  if (s->n > 0 && s->steps[s->n - 1] == LOOM_REDUCTION_ON)
+    s->n--;
+  else
+    s->steps[s->n++] = LOOM_REDUCTION_OFF;
+  if (s->split == 0) return;
+  memmove(s->steps + s->split + 2, s->steps + s->split, (s->n - s->split) * sizeof *s->steps);
+  s->steps[s->split] = LOOM_REDUCTION_OFF;
+  s->steps[s->split + 1] = LOOM_REDUCTION_ON;
+  s->n += 2;
+  s->split = 0;
+}
+
+static void open_loop(scheduler *s) {
+  s->steps[s->n++] = LOOM_REDUCTION_ON;
+  memset(s->unfinished, 0, s->n_words * sizeof *s->unfinished);
+  forget_buffers(s);
+}
+
+static bool waits(const scheduler *s, const loom_op *op, int number) {
+  for (int i = 0; i <= number / 64; i++)
+    if (s->unfinished[i] & op->ancestors[i]) return true;
+  return false;
+}
+
+static void add_inside(scheduler *s, const loom_op *op, int number) {
+  if (s->reduces && waits(s, op, number)) {
+    close_loop(s);
+    open_loop(s);
+  }
+  bool apart = s->touches && !touches_any(s, op);
+  s->split = !apart ? 0 : s->split ? s->split : s->n;
+  s->steps[s->n++] = number;
+  touch(s, op->n_dep_reads, op->dep_reads);
+  if (op->kind == LOOM_OP_REDUCTION)
+    s->unfinished[number / 64] |= UINT64_C(1) << (number % 64);
+  else
+    touch(s, op->n_dep_writes, op->dep_writes);
+}
+
+static void add_behind(scheduler *s, int number) {
+  close_loop(s);
+  s->steps[s->n++] = number;
+  open_loop(s);
+}
+
+/* ---- entry -------------------------------------------------------------------------------- */
+
+/* Where an operation stands in a kernel of these (simplified) extents. */
+static place place_of(loom_ctx *ctx, const loom_op *op, loom_expr extent,
+                      loom_expr reduction_extent) {
+  loom_expr one = loom_int(ctx, 1);
+  if (op->extent == extent && op->reduction_extent == reduction_extent) return INSIDE;
+  if (op->reduction_extent != one) return NOWHERE;
+  if (op->extent == loom_simplify(ctx, loom_mul(ctx, extent, reduction_extent))) return INSIDE;
+  return op->extent == extent ? BEHIND : NOWHERE;
+}
+
+static bool begin(scheduler *s, loom_expr extent, loom_expr reduction_extent) {
+  loom_graph *g = s->g;
+  s->extent = loom_simplify(g->ctx, extent);
+  s->reduction_extent = loom_simplify(g->ctx, reduction_extent);
+  s->reduces = s->reduction_extent != loom_int(g->ctx, 1);
+  s->n_words = g->ops.n / 64 + 1;
+  s->unfinished = loom_realloc_array(g->ctx, NULL, 0, s->n_words, sizeof *s->unfinished);
+  if (!s->unfinished || !loom_vec_reserve(g->ctx, &g->stamps, g->buffers.n - g->stamps.n))
+    return false;
+  memset(s->unfinished, 0, s->n_words * sizeof *s->unfinished);
+  while (g->stamps.n < g->buffers.n) g->stamps.at[g->stamps.n++] = 0;
+  forget_buffers(s);
+  return !loom_base_failed(g->ctx);
+}
+
+ptrdiff_t loom_schedule(loom_graph *g, size_t n, const int *ops, loom_expr extent,
+                        loom_expr reduction_extent, int *steps) {
+  scheduler s = {.g = g, .steps = steps};
+  if (!loom_size_check(g->ctx, extent, "the extent of a kernel") ||
+      !loom_size_check(g->ctx, reduction_extent, "the reduction extent of a kernel"))
+    return -1;
+  bool good = begin(&s, extent, reduction_extent), fits = true;
+  for (size_t i = 0; good && fits && i < n; i++) {
+    if (ops[i] < 0 || (size_t)ops[i] >= g->ops.n) {
+      loom_graph_bad(g, "there is no operation number %d to be scheduled", ops[i]);
+      good = false;
+      break;
+    }
+    const loom_op *op = &g->ops.at[ops[i]];
+    place where = place_of(g->ctx, op, s.extent, s.reduction_extent);
+    if (where == INSIDE)
+      add_inside(&s, op, ops[i]);
+    else if (where == BEHIND)
+      add_behind(&s, ops[i]);
+    else
+      fits = false;
+  }
+  loom_realloc_array(g->ctx, s.unfinished, s.n_words, 0, sizeof *s.unfinished);
+  if (!good || loom_base_failed(g->ctx)) return -1;
+  return fits ? (ptrdiff_t)s.n : 0;
+}
