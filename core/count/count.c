@@ -11,6 +11,7 @@
 /* Work of one count, in steps of the innermost loops of the engine: some seconds. */
 #define WORK_LIMIT ((int64_t)1 << 28)
 #define NAME_SIZE 256
+#define UNIT_FIGURES (1u << LOOM_COUNT_UNIT | 1u << LOOM_COUNT_LEAST_UNIT_FIRST)
 
 static const char *const figure_name[] = {
 #define LOOM_COUNT_NAME(enumerator, name) name,
@@ -89,18 +90,23 @@ static void put_rank(speller *s, const loom_rank *rank) {
 }
 
 /* Loops inside the holder matter for what is alive alone. */
-static bool spell(speller *s, unsigned figures) {
-  const loom_count_problem *p = s->problem;
-  bool live = figures & 1u << LOOM_COUNT_LIVE;
+static void put_nest(speller *s, const loom_count_problem *p, bool live) {
   size_t n_loops = live ? p->n_loops : p->above_holder;
-  s->good = true;
-  put(s, figures);
   put(s, p->lifetime == LOOM_RETAIN);
   put(s, p->access->output && p->to_one_unit);
   put(s, (int64_t)p->above_holder);
   put(s, (int64_t)n_loops);
-  put(s, (int64_t)p->access->ranks.n);
   for (size_t i = 0; i < n_loops; i++) put_loop(s, &p->loops[i]);
+}
+
+static bool spell(speller *s, unsigned figures) {
+  const loom_count_problem *p = s->problem;
+  s->good = true;
+  put(s, figures);
+  put(s, figures & UNIT_FIGURES ? (int64_t)p->parts : 0);
+  put_nest(s, p, figures & 1u << LOOM_COUNT_LIVE);
+  if (figures & UNIT_FIGURES) put_nest(s, p->inside, false);
+  put(s, (int64_t)p->access->ranks.n);
   for (size_t i = 0; i < p->access->ranks.n; i++) put_rank(s, &p->access->ranks.at[i]);
   put(s, (int64_t)s->variables.n);
   for (size_t i = 0; i < s->variables.n; i++) put_quantity(s, p->sizes[s->variables.at[i]]);
@@ -151,36 +157,51 @@ static bool get_rank(loom_tally *t, reader *r, loom_index *x) {
   return true;
 }
 
-static bool read_numbers(loom_tally *t, reader *r, loom_numbers *p, unsigned *figures) {
-  *p = (loom_numbers){0};
-  *figures = (unsigned)get(r);
+static void get_loop(reader *r, loom_cut *cut) {
+  cut->variable = (int)get(r);
+  cut->spatial = get(r);
+  cut->outside = get(r);
+  cut->alone = get(r);
+  cut->shared = get(r);
+  int64_t anew = get(r);
+  cut->tile = get_quantity(r);
+  cut->first = get_quantity(r);
+  cut->step = get_quantity(r);
+  cut->anew = anew == 1 || (anew == 2 && cut->step < cut->tile);
+}
+
+static bool get_nest(loom_tally *t, reader *r, loom_numbers *p) {
   p->retain = get(r);
   p->to_one_unit = get(r);
   p->above_holder = (int)get(r);
   p->n_loops = (int)get(r);
-  p->n_ranks = (int)get(r);
   p->loops = loom_tally_new(t, (size_t)p->n_loops + 1, sizeof *p->loops);
+  if (!p->loops) return false;
+  for (int i = 0; i < p->n_loops; i++) get_loop(r, &p->loops[i]);
+  return true;
+}
+
+static bool read_numbers(loom_tally *t, reader *r, loom_numbers *p, unsigned *figures) {
+  *p = (loom_numbers){0};
+  *figures = (unsigned)get(r);
+  p->parts = (unsigned)get(r);
+  if (!get_nest(t, r, p)) return false;
+  if (*figures & UNIT_FIGURES) p->inside = loom_tally_new(t, 1, sizeof *p->inside);
+  if ((*figures & UNIT_FIGURES) && (!p->inside || !get_nest(t, r, p->inside))) return false;
+  p->n_ranks = (int)get(r);
   p->ranks = loom_tally_new(t, (size_t)p->n_ranks + 1, sizeof *p->ranks);
-  if (!p->loops || !p->ranks) return false;
-  for (int i = 0; i < p->n_loops; i++) {
-    loom_cut *cut = &p->loops[i];
-    cut->variable = (int)get(r);
-    cut->spatial = get(r);
-    cut->outside = get(r);
-    cut->alone = get(r);
-    cut->shared = get(r);
-    int64_t anew = get(r);
-    cut->tile = get_quantity(r);
-    cut->first = get_quantity(r);
-    cut->step = get_quantity(r);
-    cut->anew = anew == 1 || (anew == 2 && cut->step < cut->tile);
-  }
+  if (!p->ranks) return false;
   for (int i = 0; i < p->n_ranks; i++)
     if (!get_rank(t, r, &p->ranks[i])) return false;
   p->n_variables = (int)get(r);
   p->sizes = loom_tally_new(t, (size_t)p->n_variables + 1, sizeof *p->sizes);
   if (!p->sizes) return false;
   for (int i = 0; i < p->n_variables; i++) p->sizes[i] = get_quantity(r);
+  if (!p->inside) return true;
+  p->inside->n_ranks = p->n_ranks;
+  p->inside->ranks = p->ranks;
+  p->inside->n_variables = p->n_variables;
+  p->inside->sizes = p->sizes;
   return true;
 }
 
@@ -214,21 +235,31 @@ static void clip(loom_numbers *p) {
   }
 }
 
+/* All but the error. */
+static bool count_numbers(loom_tally *t, loom_numbers *p, unsigned figures,
+                          int64_t out[LOOM_N_COUNT_FIGURES]) {
+  unsigned live = figures & 1u << LOOM_COUNT_LIVE, unit = figures & UNIT_FIGURES;
+  figures &= ~(live | unit);
+  clip(p);
+  if (p->inside) clip(p->inside);
+  if (!loom_numbers_group(t, p, false)) return false;
+  if (p->inside && !loom_numbers_group(t, p->inside, false)) return false;
+  return (!figures || loom_count_traffic(t, p, figures, out)) &&
+         (!live || loom_count_live(t, p, &out[LOOM_COUNT_LIVE])) &&
+         (!unit || loom_count_units(t, p, unit, out));
+}
+
 loom_status loom_count_numbers(loom_tally *t, loom_numbers *p, unsigned figures,
                                int64_t out[LOOM_N_COUNT_FIGURES], char *message, size_t size) {
   const char *wrong = what_is_wrong(p);
+  if (!wrong && p->inside) wrong = what_is_wrong(p->inside);
   if (wrong) {
     snprintf(message, size, "%s", wrong);
     return t->status = LOOM_ERR_DOMAIN;
   }
   for (int v = 0; v < p->n_variables; v++)
     if (p->sizes[v] == 0) return LOOM_OK;
-  clip(p);
-  if (loom_numbers_group(t, p, false)) {
-    unsigned live = 1u << LOOM_COUNT_LIVE;
-    bool good = !(figures & ~live) || loom_count_traffic(t, p, figures & ~live, out);
-    if (good && (figures & live)) (void)loom_count_live(t, p, &out[LOOM_COUNT_LIVE]);
-  }
+  (void)count_numbers(t, p, figures, out);
   if (t->status == LOOM_ERR_LIMIT)
     snprintf(message, size, "counting takes more than %lld steps", (long long)WORK_LIMIT);
   if (t->status == LOOM_ERR_DOMAIN) snprintf(message, size, "the number is beyond 64 bits");
@@ -265,7 +296,13 @@ static loom_status evaluate(const void *data, const int64_t *args, int64_t *valu
 /* ---- figures -------------------------------------------------------------------------------- */
 
 static void make_name(const loom_count_problem *p, loom_count_figure figure, char name[NAME_SIZE]) {
-  snprintf(name, NAME_SIZE, "%s_%s_%s", figure_name[figure], p->tensor, p->level);
+  bool unit = 1u << figure & UNIT_FIGURES;
+  bool reads = p->parts & (LOOM_UNIT_READS | LOOM_UNIT_DEPARTURES);
+  snprintf(name, NAME_SIZE, "%s%s_%s_%s", figure_name[figure],
+           !unit   ? ""
+           : reads ? "_reads"
+                   : "_writes",
+           p->tensor, p->level);
   for (char *c = name; *c; c++) {
     bool letter = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z');
     if (!letter && !(*c >= '0' && *c <= '9')) *c = '_';

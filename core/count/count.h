@@ -24,7 +24,9 @@
   X(LOOM_COUNT_MOST_DEPARTURES, "most_departures")     /* of one unit of h */                      \
   X(LOOM_COUNT_LEAST_FIRST_DELIVERIES, "least_first_deliveries") /* with MOST_DELIVERIES */        \
   X(LOOM_COUNT_TILE, "tile")                                     /* the largest tile of a visit */ \
-  X(LOOM_COUNT_LIVE, "live") /* most elements alive at once within a visit: first to last use */
+  X(LOOM_COUNT_LIVE, "live") /* most elements alive at once within a visit: first to last use */   \
+  X(LOOM_COUNT_UNIT, "unit") /* the largest sum of parts of one unit of h */                       \
+  X(LOOM_COUNT_LEAST_UNIT_FIRST, "least_unit_first") /* the first ones in it, of such units */
 typedef enum loom_count_figure {
 #define LOOM_COUNT_ENUM(enumerator, name) enumerator,
   LOOM_COUNT_FIGURE_LIST(LOOM_COUNT_ENUM)
@@ -44,6 +46,15 @@ typedef struct loom_count_loop {
   loom_expr tile, first, step; /* first, step LOOM_NONE: as tile */
 } loom_count_loop;
 
+/* What counts for a unit of h: what is read of it and written to it by the next inner holder, and its
+** own traffic with p.  First are those of the reads, or else of the deliveries, that count. */
+enum {
+  LOOM_UNIT_READS = 1,
+  LOOM_UNIT_DEPARTURES = 2,
+  LOOM_UNIT_DELIVERIES = 4,
+  LOOM_UNIT_WRITES = 8
+};
+
 typedef struct loom_count_problem {
   const char *tensor, *level; /* of h; for names and messages */
   const loom_access *access;  /* its ranks may be those of one group of variables alone */
@@ -53,6 +64,9 @@ typedef struct loom_count_problem {
   size_t above_holder; /* loops above h */
   loom_lifetime lifetime;
   bool to_one_unit; /* old partial sums go to the first of the units that share */
+  /* Of UNIT figures: the same between h and the next inner holder, and what adds up. */
+  const struct loom_count_problem *inside;
+  unsigned parts;
 } loom_count_problem;
 
 /* One figure: a number where all sizes and tiles are numbers, else a call named after it, the

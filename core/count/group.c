@@ -118,9 +118,8 @@ static void sum_pairs(loom_tally *t, loom_grouped *x, const loom_shares *const *
   }
 }
 
-/* The figures of one choice of steps for each variable. */
-static bool fill_figures(loom_tally *t, loom_grouped *x, const loom_steps *const *steps,
-                         int n_advance, loom_figures *f) {
+bool loom_grouped_figures(loom_tally *t, loom_grouped *x, const loom_steps *const *steps,
+                          int n_advance, loom_figures *f) {
   int n = x->g->n_variables, at = 0;
   const loom_shares **shares = loom_tally_new(t, (size_t)n, sizeof *shares);
   *f = (loom_figures){.advance = loom_tally_new(t, (size_t)n_advance + 1, sizeof *f->advance)};
@@ -171,7 +170,7 @@ static bool fill_owners(loom_tally *t, loom_grouped *x, int n_advance, const int
     if (number < 0) return false;
     if ((size_t)number == x->of_owner.n) {
       loom_figures f;
-      if (!fill_figures(t, x, steps, n_advance, &f)) return false;
+      if (!loom_grouped_figures(t, x, steps, n_advance, &f)) return false;
       f.first = word[n];
       if (!loom_list_push(t, &x->of_owner, f)) return false;
     }
@@ -186,7 +185,7 @@ bool loom_grouped_count(loom_tally *t, loom_grouped *x, int n_advance, bool owne
   const loom_steps **steps = loom_tally_new(t, (size_t)n, sizeof *steps);
   if (!steps) return false;
   for (int v = 0; v < n; v++) steps[v] = &x->chains[v].all;
-  if (!fill_figures(t, x, steps, n_advance, &x->all)) return false;
+  if (!loom_grouped_figures(t, x, steps, n_advance, &x->all)) return false;
   int64_t *first = NULL;
   if (with_first) {
     size_t n_owners = 1;

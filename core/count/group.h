@@ -38,6 +38,15 @@ bool loom_grouped_begin(loom_tally *t, const loom_numbers *p, const loom_index_g
                         loom_view view, loom_grouped *group);
 bool loom_grouped_count(loom_tally *t, loom_grouped *group, int n_advance, bool owners,
                         bool with_first);
+/* The figures of one choice of steps for each variable. */
+bool loom_grouped_figures(loom_tally *t, loom_grouped *group, const loom_steps *const *steps,
+                          int n_advance, loom_figures *out);
+/* What one choice of figures for each group comes to. */
+typedef struct loom_crossing {
+  int64_t reads, writes, first;
+} loom_crossing;
+loom_crossing loom_crossing_of(loom_tally *t, const loom_numbers *p, int n_advance,
+                               const loom_figures *const *of);
 /* Each element is in one tile only: one variable, whose tiles do not overlap. */
 bool loom_index_group_is_partition(const loom_numbers *p, const loom_index_group *g);
 /* The largest tile. */

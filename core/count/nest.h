@@ -45,6 +45,8 @@ typedef struct loom_numbers {
   loom_index_group *groups;
   int above_holder;
   bool retain, to_one_unit;
+  struct loom_numbers *inside; /* of UNIT figures, with the same variables and ranks */
+  unsigned parts;
 } loom_numbers;
 
 /* Fills groups and periods; `one`: a single group of all variables. */
@@ -82,8 +84,17 @@ static inline const int64_t *loom_word(const loom_words *words, int64_t i) {
 bool loom_count_traffic(loom_tally *t, const loom_numbers *p, unsigned figures,
                         int64_t out[LOOM_N_COUNT_FIGURES]);
 /* The same by walking all steps, for what does not factor. */
-bool loom_count_walk(loom_tally *t, const loom_numbers *p, unsigned figures,
-                     int64_t out[LOOM_N_COUNT_FIGURES]);
+bool loom_count_walk(loom_tally *t, const loom_numbers *p, int64_t out[LOOM_N_COUNT_FIGURES]);
+typedef struct loom_walked {
+  size_t n_owners, n_units;                    /* units of the parent; of the holder */
+  int64_t *reads, *writes, *first_reads;       /* by owner */
+  int64_t *arrived, *departed, *first_arrived; /* by unit */
+  int64_t tile;
+} loom_walked;
+bool loom_walk_units(loom_tally *t, const loom_numbers *p, loom_walked *out);
+/* Figures of one unit of the holder. */
+bool loom_count_units(loom_tally *t, const loom_numbers *p, unsigned figures,
+                      int64_t out[LOOM_N_COUNT_FIGURES]);
 bool loom_count_live(loom_tally *t, const loom_numbers *p, int64_t *out);
 
 /* All figures of a problem in numbers; what is wrong in message. */

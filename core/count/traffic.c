@@ -16,22 +16,16 @@ typedef struct board {
   bool with_first;
 } board;
 
-/* What one choice of an owner in each group comes to. */
-typedef struct traffic {
-  int64_t reads, writes, first;
-} traffic;
-
-/* Products over the groups of `of`, one entry of each. */
-static traffic put_together(board *b, const loom_figures *const *of) {
-  loom_tally *t = b->t;
-  int n = b->p->n_groups;
-  traffic sum = {1, 1, b->with_first};
+loom_crossing loom_crossing_of(loom_tally *t, const loom_numbers *p, int n_advance,
+                               const loom_figures *const *of) {
+  int n = p->n_groups;
+  loom_crossing sum = {1, 1, 1};
   for (int g = 0; g < n; g++) {
     sum.reads = loom_tally_mul(t, sum.reads, of[g]->all);
-    sum.writes = loom_tally_mul(t, sum.writes, b->p->retain ? of[g]->last : of[g]->all);
+    sum.writes = loom_tally_mul(t, sum.writes, p->retain ? of[g]->last : of[g]->all);
     sum.first = loom_tally_mul(t, sum.first, of[g]->first);
   }
-  for (int l = 0; b->p->retain && l < b->n_advance; l++) {
+  for (int l = 0; p->retain && l < n_advance; l++) {
     int64_t kept = 1, gone = 1, stays = 1;
     for (int g = 0; g < n; g++) {
       kept = loom_tally_mul(t, kept, of[g]->advance[l].kept);
@@ -44,23 +38,27 @@ static traffic put_together(board *b, const loom_figures *const *of) {
   return sum;
 }
 
+static loom_crossing put_together(board *b, const loom_figures *const *of) {
+  return loom_crossing_of(b->t, b->p, b->n_advance, of);
+}
+
 /* Of every owner at once. */
-static traffic total_of(board *b) {
+static loom_crossing total_of(board *b) {
   const loom_figures **of = loom_tally_new(b->t, (size_t)b->p->n_groups + 1, sizeof *of);
   for (int g = 0; of && g < b->p->n_groups; g++) of[g] = &b->groups[g].all;
-  return of ? put_together(b, of) : (traffic){0};
+  return of ? put_together(b, of) : (loom_crossing){0};
 }
 
 /* Most reads and writes of one owner, and the fewest first reads of those with most reads. */
-static traffic most_of(board *b) {
+static loom_crossing most_of(board *b) {
   int n = b->p->n_groups;
-  traffic most = {-1, -1, 0};
+  loom_crossing most = {-1, -1, 0};
   const loom_figures **of = loom_tally_new(b->t, (size_t)n + 1, sizeof *of);
   size_t *at = loom_tally_new(b->t, (size_t)n + 1, sizeof *at);
   if (!of || !at) return most;
   for (int g = 0; g < n; g++) of[g] = b->groups[g].of_owner.at;
   for (bool more = true; more && loom_tally_spend(b->t, (size_t)(n * (b->n_advance + 1)));) {
-    traffic next = put_together(b, of);
+    loom_crossing next = put_together(b, of);
     if (next.reads > most.reads || (next.reads == most.reads && next.first < most.first)) {
       most.reads = next.reads;
       most.first = next.first;
@@ -120,7 +118,7 @@ static bool count_shared(loom_tally *t, const loom_numbers *p, unsigned figures,
   bool owners = (figures & OF_SHARED & OF_OWNERS) != 0;
   if (!fill_board(&b, LOOM_VIEW_SHARED, owners, uneven)) return false;
   if (*uneven && p->retain) return true;
-  traffic total = total_of(&b), most = {0};
+  loom_crossing total = total_of(&b), most = {0};
   if (owners) most = most_of(&b);
   out[LOOM_COUNT_READS] = total.reads;
   out[LOOM_COUNT_WRITES] = total.writes;
@@ -141,7 +139,7 @@ static bool count_units(loom_tally *t, const loom_numbers *p, unsigned figures, 
   bool owners = (figures & OF_UNITS & OF_OWNERS) != 0;
   if (!fill_board(&b, LOOM_VIEW_UNITS, owners, uneven)) return false;
   if (*uneven && p->retain) return true;
-  traffic total = total_of(&b), most = {0};
+  loom_crossing total = total_of(&b), most = {0};
   if (owners) most = most_of(&b);
   if (!p->to_one_unit) {
     out[LOOM_COUNT_DELIVERIES] = total.reads;
@@ -186,6 +184,6 @@ bool loom_count_traffic(loom_tally *t, const loom_numbers *p, unsigned figures,
   if (!walk && shared && !count_shared(t, p, shared, out, &uneven)) return false;
   if (!walk && !(uneven && p->retain) && units && !count_units(t, p, units, out, &uneven))
     return false;
-  if (walk || (uneven && p->retain)) return loom_count_walk(t, p, figures, out);
+  if (walk || (uneven && p->retain)) return loom_count_walk(t, p, out);
   return loom_tally_good(t);
 }

@@ -290,23 +290,29 @@ static int64_t least_of(const int64_t *at, const int64_t *of, size_t n) {
   return least;
 }
 
-bool loom_count_walk(loom_tally *t, const loom_numbers *p, unsigned figures,
-                     int64_t out[LOOM_N_COUNT_FIGURES]) {
+bool loom_walk_units(loom_tally *t, const loom_numbers *p, loom_walked *out) {
   stepper s = {.t = t, .p = *p};
-  (void)figures;
   s.p.ranks = loom_tally_new(t, (size_t)p->n_ranks + 1, sizeof *s.p.ranks);
   if (!s.p.ranks) return false;
   if (p->n_ranks) memcpy(s.p.ranks, p->ranks, (size_t)p->n_ranks * sizeof *p->ranks);
   if (!prepare(&s) || !walk(&s, 0) || (p->retain && !write_back(&s))) return false;
-  int64_t unused;
-  sum_up(s.reads, s.n_owners, &out[LOOM_COUNT_READS], &out[LOOM_COUNT_MOST_READS]);
-  sum_up(s.writes, s.n_owners, &out[LOOM_COUNT_WRITES], &out[LOOM_COUNT_MOST_WRITES]);
-  sum_up(s.arrived, s.n_units, &out[LOOM_COUNT_DELIVERIES], &out[LOOM_COUNT_MOST_DELIVERIES]);
-  sum_up(s.departed, s.n_units, &out[LOOM_COUNT_DEPARTURES], &out[LOOM_COUNT_MOST_DEPARTURES]);
-  sum_up(s.first_reads, s.n_owners, &out[LOOM_COUNT_FIRST_READS], &unused);
-  sum_up(s.first_arrived, s.n_units, &out[LOOM_COUNT_FIRST_DELIVERIES], &unused);
-  out[LOOM_COUNT_LEAST_FIRST_READS] = least_of(s.reads, s.first_reads, s.n_owners);
-  out[LOOM_COUNT_LEAST_FIRST_DELIVERIES] = least_of(s.arrived, s.first_arrived, s.n_units);
-  out[LOOM_COUNT_TILE] = s.tile;
+  *out = (loom_walked){s.n_owners, s.n_units,  s.reads,         s.writes, s.first_reads,
+                       s.arrived,  s.departed, s.first_arrived, s.tile};
   return loom_tally_good(t);
+}
+
+bool loom_count_walk(loom_tally *t, const loom_numbers *p, int64_t out[LOOM_N_COUNT_FIGURES]) {
+  loom_walked w;
+  int64_t unused;
+  if (!loom_walk_units(t, p, &w)) return false;
+  sum_up(w.reads, w.n_owners, &out[LOOM_COUNT_READS], &out[LOOM_COUNT_MOST_READS]);
+  sum_up(w.writes, w.n_owners, &out[LOOM_COUNT_WRITES], &out[LOOM_COUNT_MOST_WRITES]);
+  sum_up(w.arrived, w.n_units, &out[LOOM_COUNT_DELIVERIES], &out[LOOM_COUNT_MOST_DELIVERIES]);
+  sum_up(w.departed, w.n_units, &out[LOOM_COUNT_DEPARTURES], &out[LOOM_COUNT_MOST_DEPARTURES]);
+  sum_up(w.first_reads, w.n_owners, &out[LOOM_COUNT_FIRST_READS], &unused);
+  sum_up(w.first_arrived, w.n_units, &out[LOOM_COUNT_FIRST_DELIVERIES], &unused);
+  out[LOOM_COUNT_LEAST_FIRST_READS] = least_of(w.reads, w.first_reads, w.n_owners);
+  out[LOOM_COUNT_LEAST_FIRST_DELIVERIES] = least_of(w.arrived, w.first_arrived, w.n_units);
+  out[LOOM_COUNT_TILE] = w.tile;
+  return true;
 }

@@ -147,6 +147,52 @@ static loom_expr count(loom_analysis *an, const loom_asked *asked, loom_count_fi
   return loom_count(an->ctx, &c.p, figure);
 }
 
+/* Every variable that has loops or that the tensor uses. */
+static bool list_all(loom_analysis *an, size_t *n, int **variables) {
+  *n = 0;
+  *variables = loom_arena_array(&an->scratch, an->w->variables.n, sizeof **variables);
+  for (size_t v = 0; *variables && v < an->w->variables.n; v++)
+    if (an->exact->loops_of[v][0] >= 0 || an->exact->geometry.group_of[v] >= 0)
+      (*variables)[(*n)++] = (int)v;
+  return *variables;
+}
+
+/* The problem of all variables that a question about the busiest unit is part of. */
+static bool fill_whole(loom_analysis *an, const loom_asked *asked, size_t n, const int *variables,
+                       counted *c) {
+  const loom_access *whole = loom_access_of(an, an->access);
+  *c = (counted){.access = *whole};
+  if (!list_loops(an, asked, false, true, n, variables, c) || !list_sizes(an, c)) return false;
+  name_part(an, whole, n, variables, c);
+  c->p.tensor = c->label;
+  c->p.level = level_below(an, asked->above_holder);
+  c->p.access = &c->access;
+  c->p.lifetime = asked->retain ? LOOM_RETAIN : LOOM_SCOPE;
+  c->p.to_one_unit = an->options->partial_sums_to_one_unit && whole->output;
+  return true;
+}
+
+bool loom_counted_unit(loom_analysis *an, const loom_asked *own, const loom_asked *inside,
+                       unsigned parts, bool with_first, loom_expr *most, loom_expr *first) {
+  counted c, inner;
+  size_t n;
+  int *variables;
+  loom_asked around = *own, within = *inside;
+  loom_expr out[LOOM_N_COUNT_FIGURES];
+  unsigned figures = 1u << LOOM_COUNT_UNIT;
+  around.first = within.first = with_first;
+  if (!list_all(an, &n, &variables) || !fill_whole(an, &around, n, variables, &c) ||
+      !fill_whole(an, &within, n, variables, &inner))
+    return false;
+  c.p.inside = &inner.p;
+  c.p.parts = parts;
+  if (with_first) figures |= 1u << LOOM_COUNT_LEAST_UNIT_FIRST;
+  if (loom_count_all(an->ctx, &c.p, figures, out) != LOOM_OK) return false;
+  *most = out[LOOM_COUNT_UNIT];
+  *first = with_first ? out[LOOM_COUNT_LEAST_UNIT_FIRST] : an->zero;
+  return true;
+}
+
 loom_expr loom_counted(loom_analysis *an, const loom_asked *asked, const loom_access *part,
                        size_t n, const int *variables) {
   return count(an, asked, figure_of(asked), part, n, variables);

@@ -5,6 +5,8 @@
 ** inner holders; actions come from the traffic on both sides. */
 #include "exact/exact.h"
 
+#include "count/count.h"
+
 #define FIELD(b, name) ((b)->field[LOOM_BUFFET_##name])
 
 /* What moves between a holder and its parent; `of_unit`: the holder's. */
@@ -160,6 +162,53 @@ static bool charge_up(const loom_analysis *an, loom_buffet *b, const traffic *ow
          charge(an, &FIELD(b, max_per_unit_read_actions), own->gone_of_unit, read);
 }
 
+/* The unit that is busiest with a holder's own traffic is so with that inside it, the first one: not
+** where first tiles of units differ, indices are no sums, or what stays of windows counts. */
+static bool same_unit_is_busiest(const loom_analysis *an, const loom_holder *h) {
+  const loom_exact *ex = an->exact;
+  bool several = false, alike = true, stays = h->retains || h[-1].retains;
+  for (size_t i = 0; i < an->n_loops; i++) {
+    const loom_loop *loop = &an->loops[i];
+    if (!loop->spatial || ex->place[i] < ex->from || ex->place[i] >= h->above) continue;
+    several = true;
+    if (loop->first != LOOM_NONE) alike = false;
+  }
+  for (size_t g = 0; g < ex->geometry.n; g++) {
+    const loom_group *group = &ex->geometry.groups[g];
+    for (size_t r = 0; r < group->access.ranks.n; r++)
+      if (group->access.ranks.at[r].n_steps > 0) alike = false;
+    if (stays && group->kind != LOOM_SHAPE_PRODUCT) alike = false;
+  }
+  return !several || alike;
+}
+
+static loom_asked traffic_of(const loom_holder *h) {
+  return (loom_asked){
+      .above_parent = h[1].above, .above_holder = h->visits, .shared = true, .retain = h->retains};
+}
+
+/* Charges the busiest unit with what it does in all, instead of the most of each. */
+static bool charge_unit(loom_analysis *an, const loom_holder *h, loom_buffet *b, bool skipping,
+                        loom_expr read, loom_expr write) {
+  loom_asked own = traffic_of(h), inside = traffic_of(h - 1);
+  bool output = loom_access_of(an, an->access)->output;
+  bool drains = output && !an->options->uncounted_drains;
+  unsigned reads = LOOM_UNIT_READS | (drains ? LOOM_UNIT_DEPARTURES : 0);
+  unsigned writes = LOOM_UNIT_DELIVERIES | (output ? LOOM_UNIT_WRITES : 0);
+  loom_expr most[2], first[2];
+  loom_expr *fields[4] = {&FIELD(b, max_per_unit_read_actions),
+                          &FIELD(b, max_per_unit_write_actions),
+                          &FIELD(b, min_per_unit_skipped_first_read_actions),
+                          &FIELD(b, min_per_unit_skipped_first_write_actions)};
+  if (!loom_counted_unit(an, &own, &inside, reads, output && skipping && h[-1].skips_first,
+                         &most[0], &first[0]) ||
+      !loom_counted_unit(an, &own, &inside, writes, output && h->skips_first, &most[1], &first[1]))
+    return false;
+  for (int i = 0; i < 4; i++) *fields[i] = an->zero;
+  return charge(an, fields[0], most[0], read) && charge(an, fields[1], most[1], write) &&
+         charge(an, fields[2], first[0], read) && charge(an, fields[3], first[1], write);
+}
+
 static bool charge_actions(loom_analysis *an, const loom_holder *h, loom_buffet *b,
                            const traffic *own) {
   const loom_access *access = loom_access_of(an, an->access);
@@ -176,8 +225,10 @@ static bool charge_actions(loom_analysis *an, const loom_holder *h, loom_buffet 
       toll ? loom_component_direction(c, an->einsum->name, tensor) : LOOM_UP_AND_DOWN;
   bool skipping = toll ? !copy : skips(an, h->node);
   if (read == LOOM_NONE || write == LOOM_NONE) return false;
-  return (!(direction & LOOM_DOWN) || charge_down(an, b, own, skipping, read, write)) &&
-         (!(direction & LOOM_UP) || charge_up(an, b, own, toll, read, write));
+  bool good = (!(direction & LOOM_DOWN) || charge_down(an, b, own, skipping, read, write)) &&
+              (!(direction & LOOM_UP) || charge_up(an, b, own, toll, read, write));
+  if (!good || toll || copy || !h->has_parent || same_unit_is_busiest(an, h)) return good;
+  return charge_unit(an, h, b, skipping, read, write);
 }
 
 /* ---- buffets ------------------------------------------------------------------------------ */

@@ -527,7 +527,7 @@ static void check_nest(const nest *x, uint64_t seed) {
   problem q;
   fill_problem(x, &q);
   count_by_sets(x, expected);
-  unsigned all = (1u << LOOM_N_COUNT_FIGURES) - 1;
+  unsigned all = (1u << LOOM_COUNT_UNIT) - 1;
   if (!x->output)
     all &= ~(1u << LOOM_COUNT_FIRST_DELIVERIES | 1u << LOOM_COUNT_LEAST_FIRST_DELIVERIES |
              1u << LOOM_COUNT_FIRST_READS | 1u << LOOM_COUNT_LEAST_FIRST_READS |
@@ -536,7 +536,7 @@ static void check_nest(const nest *x, uint64_t seed) {
     print_nest(x);
     fail_msg("seed %" PRIu64 ": %s", seed, loom_error_message(ctx));
   }
-  for (int i = 0; i < LOOM_N_COUNT_FIGURES; i++) {
+  for (int i = 0; i < LOOM_COUNT_UNIT; i++) {
     int64_t value = -1;
     if (!(all >> i & 1)) continue;
     assert_true(loom_as_int(ctx, got[i], &value));
@@ -545,6 +545,65 @@ static void check_nest(const nest *x, uint64_t seed) {
     fail_msg("seed %" PRIu64 ": %s is %" PRId64 ", not %" PRId64, seed, figure_names[i], value,
              expected[i]);
   }
+}
+
+/* The holder's parent as the holder in between: its own traffic and that inside it by unit. */
+static void check_units(const nest *x, uint64_t seed) {
+  static int own_arrived[UNITS], own_departed[UNITS], own_first[UNITS];
+  int64_t unused[LOOM_N_COUNT_FIGURES], most = -1, least = 0, value = -1;
+  nest own = *x;
+  own.above_holder = x->above_parent;
+  own.above_parent = pick(own.above_holder + 1);
+  own.retain = pick(2);
+  for (int r = 0; r < RANKS; r++) {
+    own.ranks[r].terms = own.terms[r];
+    own.ranks[r].steps = own.steps[r];
+  }
+  for (int l = own.above_parent; l < own.n_loops; l++)
+    own.loops[l].anew = own.loops[l].anew_if_overlapping = false;
+  count_by_sets(&own, unused);
+  memcpy(own_arrived, arrived, sizeof arrived);
+  memcpy(own_departed, departed, sizeof departed);
+  memcpy(own_first, first_arrived, sizeof first_arrived);
+  count_by_sets(x, unused);
+  unsigned parts = 1 + (unsigned)pick(15);
+  if (!x->output) parts &= LOOM_UNIT_READS | LOOM_UNIT_DELIVERIES;
+  int n = 1;
+  for (int l = 0; l < own.above_holder; l++) {
+    box b = whole(x);
+    int v = x->loops[l].variable, trips = 0;
+    b.hi[v] = extent_of(x, v, l);
+    for (box c = b; cut_box(x, l, trips, &c); c = b) trips++;
+    n *= x->loops[l].spatial ? trips : 1;
+  }
+  for (int u = 0; u < n; u++) {
+    int sum = (parts & LOOM_UNIT_READS ? reads[u] : 0) + (parts & LOOM_UNIT_WRITES ? writes[u] : 0);
+    sum += (parts & LOOM_UNIT_DELIVERIES ? own_arrived[u] : 0) +
+           (parts & LOOM_UNIT_DEPARTURES ? own_departed[u] : 0);
+    int early = parts & LOOM_UNIT_READS ? firsts[u] : own_first[u];
+    if (sum > most || (sum == most && early < least)) least = early;
+    if (sum > most) most = sum;
+  }
+  problem outer, inner;
+  loom_expr got[LOOM_N_COUNT_FIGURES];
+  fill_problem(&own, &outer);
+  fill_problem(x, &inner);
+  outer.p.inside = &inner.p;
+  outer.p.parts = parts;
+  unsigned figures = 1u << LOOM_COUNT_UNIT;
+  bool with_first = x->output && (parts & (LOOM_UNIT_READS | LOOM_UNIT_DELIVERIES));
+  if (with_first) figures |= 1u << LOOM_COUNT_LEAST_UNIT_FIRST;
+  if (loom_count_all(ctx, &outer.p, figures, got) != LOOM_OK)
+    fail_msg("seed %" PRIu64 ": %s", seed, loom_error_message(ctx));
+  int64_t early = least;
+  assert_true(loom_as_int(ctx, got[LOOM_COUNT_UNIT], &value));
+  if (with_first) assert_true(loom_as_int(ctx, got[LOOM_COUNT_LEAST_UNIT_FIRST], &early));
+  if (value == most && early == least) return;
+  print_nest(&own);
+  print_nest(x);
+  fail_msg("seed %" PRIu64 ": parts %u of a unit are %" PRId64 ", first %" PRId64 ", not %" PRId64
+           ", %" PRId64,
+           seed, parts, value, early, most, least);
 }
 
 static uint64_t number_from(const char *name, uint64_t otherwise) {
@@ -560,7 +619,9 @@ static void test_random(void **unused) {
   for (uint64_t i = 0; i < cases; i++) {
     state = seed + i;
     for (int k = 0; k < 3; k++) pick(2);
-    check_nest(random_nest(), seed + i);
+    const nest *x = random_nest();
+    check_nest(x, seed + i);
+    check_units(x, seed + i);
   }
 }
 
@@ -605,7 +666,7 @@ static void test_symbolic(void **unused) {
       values[n] = q.loops[l].tile;
       symbolic.loops[l].tile = names[n++] = loom_symbol(ctx, name, NULL);
     }
-    loom_count_figure figure = (loom_count_figure)pick(LOOM_N_COUNT_FIGURES);
+    loom_count_figure figure = (loom_count_figure)pick(LOOM_COUNT_UNIT);
     loom_expr e = loom_count(ctx, &symbolic.p, figure);
     assert_int_not_equal(e, LOOM_NONE);
     assert_int_equal(loom_count(ctx, &symbolic.p, figure), e);
