@@ -51,6 +51,7 @@ static void spell(const walker *w, const loom_run *runs, const loom_run *active,
 }
 
 static bool add_tile(walker *w, loom_shares *shares, const loom_run *runs, int64_t times) {
+  for (size_t i = 0; i < w->c->n_joined; i++) w->c->idles |= loom_run_empty(runs[i]);
   spell(w, runs, runs, base_of(w, runs), w->word);
   return add_share(w, shares, loom_words_find(w->t, &w->c->tiles, w->word), times);
 }

@@ -38,6 +38,7 @@ typedef struct loom_chain {
   size_t n_kinds;          /* of owners */
   size_t *kind, *count;    /* by owner; by kind: how many owners */
   loom_steps all;          /* of all owners */
+  bool idles;              /* some joined unit idles while another works */
   bool uneven;             /* some unit idles at an index and not at a later one of the same loop */
 } loom_chain;
 

@@ -88,7 +88,8 @@ static bool fill_board(board *b, loom_view view, bool owners, bool *uneven) {
   for (int g = 0; g < b->p->n_groups; g++) {
     loom_grouped *group = &b->groups[g];
     if (!loom_grouped_begin(b->t, b->p, &b->p->groups[g], view, group)) return false;
-    for (int i = 0; i < group->g->n_variables; i++) *uneven |= group->chains[i].uneven;
+    for (int i = 0; i < group->g->n_variables; i++)
+      *uneven |= group->chains[i].uneven || (b->p->to_one_unit && group->chains[i].idles);
   }
   if (*uneven && b->p->retain) return true;
   for (int g = 0; g < b->p->n_groups; g++)

@@ -33,7 +33,8 @@ static bool begin_side(units *u, side *s, const loom_numbers *p, loom_view view)
   for (int g = 0; g < p->n_groups; g++) {
     if (!loom_grouped_begin(u->t, p, &p->groups[g], view, &s->groups[g])) return false;
     for (int v = 0; v < p->groups[g].n_variables; v++)
-      u->uneven |= p->retain && s->groups[g].chains[v].uneven;
+      u->uneven |= p->retain && (s->groups[g].chains[v].uneven ||
+                                 (p->to_one_unit && s->groups[g].chains[v].idles));
   }
   return true;
 }

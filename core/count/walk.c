@@ -87,7 +87,10 @@ static bool count_step(stepper *s) {
     size_t last = s->first[k + 1];
     for (size_t i = s->first[k]; i < last; i++) {
       if (!loom_tally_spend(s->t, 1)) return false;
-      if (set_unit(s, s->units[i]) && !step_unit(s, s->units[i], at)) return false;
+      bool works = set_unit(s, s->units[i]);
+      if (works ? !step_unit(s, s->units[i], at)
+                : !loom_runs_append(s->t, &s->taken, &s->held[s->units[i]]))
+        return false;
     }
     loom_runs_settle(s->t, &s->arrives);
     loom_runs_settle(s->t, &s->leaves);

@@ -350,10 +350,14 @@ static int anew_number(const nest *x, const int *index, const int *trips) {
 /* One step: what arrives and leaves at each unit; false where none works. */
 static bool step_all(const nest *x, int *index, const int *trips, int64_t *out) {
   bool any = false;
+  memset(taken, 0, sizeof taken);
   do {
     box b = whole(x);
-    if (!box_at(x, index, 0, x->above_holder, &b)) continue;
     int unit = unit_number(x, index, trips, 0), key = unit_number(x, index, trips, 1);
+    if (!box_at(x, index, 0, x->above_holder, &b)) {
+      if (x->retain) combine(&taken[key], &held[unit], OR);
+      continue;
+    }
     set tile = {{0}}, fresh, left;
     any = true;
     add_box(x, &b, &tile);
@@ -389,7 +393,6 @@ static void take_keys(const nest *x, int *index, const int *trips, bool reads_to
     if (reads_too) firsts[owner] += combine(&fresh, &seen[anew_number(x, index, trips)], LESS);
     memset(&arrives[key], 0, sizeof(set));
     memset(&leaves[key], 0, sizeof(set));
-    memset(&taken[key], 0, sizeof(set));
   } while (next_index(x, index, 0, x->above_holder, true, trips));
 }
 
