@@ -746,7 +746,7 @@ typedef struct loom_node_analyzer {
 
 /* How is counted: `reference` with averages and bounding boxes, `exact` what the loop nest really
 ** does (doc/formulas.md). */
-typedef enum loom_model { LOOM_REFERENCE, LOOM_EXACT } loom_model;
+typedef enum loom_model { LOOM_EXACT, LOOM_REFERENCE } loom_model;
 
 typedef struct loom_options {
   loom_model model;
@@ -764,7 +764,7 @@ typedef struct loom_options {
   size_t n_analyzers;
 } loom_options;
 
-/* Analyses every mapped einsum (model `reference`; doc/formulas.md).  NULL and an error when the
+/* Analyses every mapped einsum (doc/formulas.md); options NULL: all 0.  NULL and an error when the
 ** mapping is invalid, or when an error is recorded already.  The result outlives w, a and m. */
 LOOM_API LOOM_GIVE loom_result *loom_analyze(const loom_workload *w, const loom_arch *a,
                                              const loom_mapping *m, const loom_options *options);

@@ -21,7 +21,7 @@ static inline void case_number(const text_case *c, int component, loom_component
 /* The costs of a case, with the analysis in c->r; NULL: the error is in the context. */
 static inline loom_costs *case_costs(text_case *c, const loom_cost_options *options) {
   loom_result_free(c->r);
-  c->r = loom_analyze(c->w, c->a, c->m, NULL);
+  c->r = loom_analyze(c->w, c->a, c->m, &of_reference);
   return c->r ? loom_cost(c->r, c->w, c->a, c->m, options) : NULL;
 }
 
@@ -30,7 +30,7 @@ static inline void costs_with_little_memory(text_case (*make)(void)) {
   bool done = false;
   for (size_t extra = 0; !done; extra += 512) {
     text_case c = make();
-    c.r = loom_analyze(c.w, c.a, c.m, NULL);
+    c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
     assert_non_null(c.r);
     loom_base_of(c.ctx)->bytes_limit = loom_ctx_bytes(c.ctx) + extra;
     loom_costs *costs = loom_cost(c.r, c.w, c.a, c.m, NULL);

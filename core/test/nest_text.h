@@ -238,6 +238,8 @@ static inline text_case case_begin(const char *workload, const char *arch, const
                      NULL};
 }
 
+static const loom_options of_reference = {.model = LOOM_REFERENCE};
+
 static inline text_case case_analyze_as(const char *workload, const char *arch, const char *mapping,
                                         const loom_options *options) {
   text_case c = case_begin(workload, arch, mapping);
@@ -246,7 +248,7 @@ static inline text_case case_analyze_as(const char *workload, const char *arch, 
 }
 
 static inline text_case case_analyze(const char *workload, const char *arch, const char *mapping) {
-  return case_analyze_as(workload, arch, mapping, NULL);
+  return case_analyze_as(workload, arch, mapping, &of_reference);
 }
 
 static inline void case_end(text_case *c) {

@@ -98,7 +98,7 @@ static void components_of_other_branches_are_refused(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     text_case c = machine(cases[i].mapping);
-    assert_null(loom_analyze(c.w, c.a, c.m, NULL));
+    assert_null(loom_analyze(c.w, c.a, c.m, &of_reference));
     assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_BAD_MAPPING);
     for (size_t k = 0; k < 2; k++)
       if (!strstr(loom_error_message(c.ctx), cases[i].words[k]))

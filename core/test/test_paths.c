@@ -67,7 +67,7 @@ static void takes_the_variable_of_the_einsum(void **state) {
       loom_mapping_temporal(c.m, list, names[i][v], loom_int(c.ctx, 1), LOOM_NONE);
     loom_mapping_compute(c.m, list, names[i][2], "MAC");
   }
-  c.r = loom_analyze(c.w, c.a, c.m, NULL);
+  c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
   assert_non_null(c.r);
   check_path(&c, 0, "Main[A] (A@Main) m:2& Buf[T] (T@Buf) m:1 k:1 +E0@MAC");
   check_path(&c, 1, "Main[Z] (Z@Main) p:2& Buf[T] (T@Buf) p:1 k:1 +E1@MAC");
@@ -215,7 +215,7 @@ static void places_are_the_callers(void **state) {
   (void)state;
   text_case c = case_begin(MATMUL, TWO_LEVELS, "Main[A,B,Z] q:1 " LOOPS);
   loom_mapping_where(c.m, 1, "conv.loom:3:7");
-  assert_null(loom_analyze(c.w, c.a, c.m, NULL));
+  assert_null(loom_analyze(c.w, c.a, c.m, &of_reference));
   assert_ptr_equal(strstr(loom_error_message(c.ctx), "conv.loom:3:7: "), loom_error_message(c.ctx));
   case_end(&c);
 }
@@ -231,7 +231,8 @@ static void switches_allow(void **state) {
     assert_null(c.r);
     assert_string_equal(loom_status_kind(loom_error_status(c.ctx)), cases[i][2]);
     loom_error_clear(c.ctx);
-    loom_options options = {.allow_unknown_tensors = i == 0,
+    loom_options options = {.model = LOOM_REFERENCE,
+                            .allow_unknown_tensors = i == 0,
                             .allow_growing_tiles = i == 1,
                             .allow_unmapped_einsums = i == 2};
     c.r = loom_analyze(c.w, c.a, c.m, &options);
@@ -248,7 +249,7 @@ static void symbolic_tiles_that_must_be_too_large_are_refused(void **state) {
   int rest = loom_mapping_sequential(c.m, 0);
   text_reader r = {c.ctx, LOOPS};
   read_nodes(&r, c.m, loom_mapping_branch(c.m, rest));
-  assert_null(loom_analyze(c.w, c.a, c.m, NULL));
+  assert_null(loom_analyze(c.w, c.a, c.m, &of_reference));
   assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_BAD_TILE_SHAPE);
   case_end(&c);
 }
@@ -266,7 +267,7 @@ static void contexts_do_not_mix(void **state) {
   (void)state;
   text_case c = case_begin(MATMUL, TWO_LEVELS, "Main[A,B,Z] " LOOPS);
   text_case d = case_begin(MATMUL, TWO_LEVELS, "Main[A,B,Z] " LOOPS);
-  assert_null(loom_analyze(c.w, d.a, c.m, NULL));
+  assert_null(loom_analyze(c.w, d.a, c.m, &of_reference));
   assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_ARGUMENT);
   case_end(&c);
   case_end(&d);
@@ -282,7 +283,7 @@ static void deep_splits_and_long_paths(void **state) {
   }
   loom_mapping_temporal(c.m, list, "m", loom_int(c.ctx, 1), LOOM_NONE);
   int leaf = loom_mapping_compute(c.m, list, "E", "NONE");
-  assert_null(loom_analyze(c.w, c.a, c.m, NULL));
+  assert_null(loom_analyze(c.w, c.a, c.m, &of_reference));
   assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_UNKNOWN_COMPONENT);
   assert_non_null(strstr(loom_error_message(c.ctx), ".branches[1][2]: unknown component 'NONE'"));
   assert_int_equal(leaf, 6002);
@@ -293,7 +294,7 @@ static void deep_splits_and_long_paths(void **state) {
     list = loom_mapping_branch(c.m, loom_mapping_sequential(c.m, list));
   }
   loom_mapping_compute(c.m, list, "E", "MAC");
-  c.r = loom_analyze(c.w, c.a, c.m, NULL);
+  c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
   assert_non_null(c.r);
   assert_int_equal(case_buffet(&c, 0, "MAC", "A")->n_loops_above, 5000);
   case_end(&c);
@@ -356,7 +357,8 @@ static void random_trees_give_results_or_errors(void **state) {
     text_case c = case_begin(CHAIN, "Main !Link Buf #PE(X=4) Reg +MAC",
                              i & 7 ? "Main[T0,W0,T1,W1,T2] m:4" : "");
     random_nodes(&seed, &c, 0, 3);
-    loom_options options = {.allow_unknown_tensors = true, .allow_unmapped_einsums = true};
+    loom_options options = {
+        .model = LOOM_REFERENCE, .allow_unknown_tensors = true, .allow_unmapped_einsums = true};
     c.r = loom_analyze(c.w, c.a, c.m, &options);
     assert_true((c.r == NULL) == (loom_error_status(c.ctx) != LOOM_OK));
     results += c.r != NULL;

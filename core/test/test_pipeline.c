@@ -289,7 +289,7 @@ static void another_mapping_is_refused(void **state) {
                                        HEAD "m:2 Buf[T1,T2] m:1 { +E0@X }"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     text_case c = chain(HEAD "m:2 Buf[T1,T2] {> " STAGES " }", step);
-    c.r = loom_analyze(c.w, c.a, c.m, NULL);
+    c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
     assert_non_null(c.r);
     loom_mapping *other = mapping_of(c.ctx, others[i]);
     assert_null(loom_cost(c.r, c.w, c.a, other, NULL));

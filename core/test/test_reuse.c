@@ -64,7 +64,7 @@ static void skip_settings_count_apart(void **state) {
   for (int which = 0; which < 3; which++) {
     text_case c = case_begin(MATMUL, "Main Buf +MAC", "Main[A,B,Z] k:2 Buf[Z] " LOOPS);
     loom_arch_skip_initial_output_write(c.a, which, false);
-    c.r = loom_analyze(c.w, c.a, c.m, NULL);
+    c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
     const loom_buffet *top = buffet(&c, "Main", "Z"), *b = buffet(&c, "Buf", "Z");
     equals(&c, FIELD(b, total_skipped_first_reads_to_parent), which == 1 ? 0 : 48);
     equals(&c, FIELD(top, total_skipped_first_read_actions), which == 0 || which == 1 ? 0 : 384);
@@ -105,7 +105,7 @@ static void reuse_only_where_the_dimension_allows_it(void **state) {
   int d = loom_arch_dimension(c.a, 1, "X", loom_int(c.ctx, 4), LOOM_NONE, false);
   loom_arch_may_reuse(c.a, 1, d, "MM", "A");
   loom_arch_may_reuse(c.a, 1, d, "OTHER", "Z");
-  c.r = loom_analyze(c.w, c.a, c.m, NULL);
+  c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
   equals(&c, FIELD(buffet(&c, "Reg", "Z"), total_reads_to_parent), 192);
   case_end(&c);
 }
@@ -117,7 +117,7 @@ static void tolls_charge_what_passes(void **state) {
     text_case c =
         case_begin(MATMUL, "Main !Link Buf +MAC", "Main[A,B,Z] !Link[A,Z] k:2 Buf-[A,Z] " LOOPS);
     loom_arch_direction(c.a, 1, NULL, NULL, directions[i]);
-    c.r = loom_analyze(c.w, c.a, c.m, NULL);
+    c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
     const loom_buffet *a = buffet(&c, "Link", "A"), *z = buffet(&c, "Link", "Z");
     equals(&c, FIELD(a, total_reads_to_parent), 32);
     equals(&c, FIELD(a, max_occupancy), 0);
@@ -139,7 +139,7 @@ static void bits_and_values_per_action_by_tensor(void **state) {
   loom_arch_bits_per_value(c.a, 1, "MM", "A", loom_int(c.ctx, 2));
   loom_arch_values_per_action(c.a, 1, NULL, NULL, "B", loom_int(c.ctx, 4));
   loom_arch_values_per_action(c.a, 1, "write", NULL, "B", loom_int(c.ctx, 3));
-  c.r = loom_analyze(c.w, c.a, c.m, NULL);
+  c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
   const loom_buffet *a = buffet(&c, "Buf", "A"), *b = buffet(&c, "Buf", "B");
   equals(&c, FIELD(a, max_occupancy), 32 * 2);
   equals(&c, FIELD(a, total_read_actions), 192 * 2 / 64);
@@ -331,7 +331,7 @@ static void custom_holders_use_and_change_built_in_ones(void **state) {
                            "Main[A,B,Z] m:M0 packed~Buf-[A] m:1 n:1 k:1 +MM@MAC");
   int calls = 0;
   loom_node_analyzer analyzer = {"packed", packed, &calls};
-  loom_options options = {.analyzers = &analyzer, .n_analyzers = 1};
+  loom_options options = {.model = LOOM_REFERENCE, .analyzers = &analyzer, .n_analyzers = 1};
   c.r = loom_analyze(c.w, c.a, c.m, &options);
   if (!c.r) fail_msg("%s", loom_error_message(c.ctx));
   assert_int_equal(calls, 1);
@@ -362,7 +362,7 @@ static void failing_analyzers_are_errors(void **state) {
   for (size_t i = 0; i < 4; i++) {
     text_case c = case_begin(MATMUL, "Main Buf +MAC", "Main[A,B,Z] odd~Buf[A] " LOOPS);
     loom_node_analyzer analyzer = {"odd", failing, (void *)(uintptr_t)ways[i]};
-    loom_options options = {.analyzers = &analyzer, .n_analyzers = 1};
+    loom_options options = {.model = LOOM_REFERENCE, .analyzers = &analyzer, .n_analyzers = 1};
     assert_null(loom_analyze(c.w, c.a, c.m, &options));
     assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_CALLBACK);
     case_end(&c);
@@ -396,7 +396,7 @@ static void results_stay_bounded_under_collection(void **state) {
   text_case c = good(MATMUL, "Main Buf +MAC", "Main[A,B,Z] m:M0 Buf[A,B,Z] n:N0 " LOOPS);
   size_t bytes = 0;
   for (int i = 0; i < 400; i++) {
-    loom_result_free(loom_analyze(c.w, c.a, c.m, NULL));
+    loom_result_free(loom_analyze(c.w, c.a, c.m, &of_reference));
     loom_gc_begin(c.ctx);
     loom_gc_end(c.ctx);
     if (i == 10) bytes = loom_ctx_bytes(c.ctx);
@@ -414,7 +414,7 @@ static void memory_may_run_out_anywhere(void **state) {
                              "Main[A,B,Z] m:M0 Buf[A,B,Z] n:2@PE.X Reg[A,B,Z] n:N0 " LOOPS);
     assert_int_equal(loom_error_status(c.ctx), LOOM_OK);
     loom_base_of(c.ctx)->bytes_limit = loom_ctx_bytes(c.ctx) + extra;
-    c.r = loom_analyze(c.w, c.a, c.m, NULL);
+    c.r = loom_analyze(c.w, c.a, c.m, &of_reference);
     done = c.r != NULL;
     if (!done) assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_MEMORY);
     assert_true(extra < 1 << 24);

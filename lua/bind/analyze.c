@@ -110,7 +110,7 @@ static void read_options(bind_callbacks *callbacks, loom_options *options) {
                                       "model",
                                       "lifetime",
                                       NULL};
-  static const char *const models[] = {"reference", "exact", NULL};
+  static const char *const models[] = {"exact", "reference", NULL};
   enum { N_FLAGS = 5, ANALYZERS = N_FLAGS };
   lua_State *L = callbacks->scope->L;
   bind_check_options(L, 4, names);
@@ -122,7 +122,7 @@ static void read_options(bind_callbacks *callbacks, loom_options *options) {
     *flags[i] = lua_toboolean(L, -1);
     lua_pop(L, 1);
   }
-  options->model = is_second(L, "model", models) ? LOOM_EXACT : LOOM_REFERENCE;
+  options->model = is_second(L, "model", models) ? LOOM_REFERENCE : LOOM_EXACT;
   options->lifetime = is_second(L, "lifetime", bind_lifetimes) ? LOOM_RETAIN : LOOM_SCOPE;
   size_t n = bind_check_callbacks(callbacks, 4, names[ANALYZERS]), i = 0;
   loom_node_analyzer *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
