@@ -49,6 +49,9 @@ loom_expr loom_elements_of_group(loom_analysis *an, const loom_asked *asked, con
   bool closed = true;
   for (size_t i = 0; i < g->n; i++)
     if (!loom_take_relevant(an, asked, g, g->variables[i])) closed = false;
+  loom_expr elements;
+  if (!closed && loom_interleaved(an, asked, g, &elements)) return elements;
+  if (loom_error_status(an->ctx) != LOOM_OK) return LOOM_NONE;
   if (!closed) return loom_counted(an, asked, &g->access, g->n, g->variables);
   loom_view **views = loom_arena_array(&an->scratch, g->n, sizeof(loom_view *));
   if (!views) return LOOM_NONE;

@@ -193,6 +193,13 @@ bool loom_take_relevant(const loom_analysis *an, const loom_asked *asked, const 
 /* The same for what is there already when a temporal loop goes on: true where that is known. */
 bool loom_take_kept(const loom_analysis *an, const loom_asked *asked, int variable, int loop);
 
+/* ---- interleave.c ------------------------------------------------------------------------- */
+
+/* Elements of the group where units that are served at once each walk through a part of their own;
+** false where that is not so, or there is no form. */
+bool loom_interleaved(loom_analysis *an, const loom_asked *asked, const loom_group *g,
+                      loom_expr *elements);
+
 /* ---- slide.c ------------------------------------------------------------------------------ */
 
 /* Boxes of the group's variables touch intervals, and steps of each variable move them by one. */

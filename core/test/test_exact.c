@@ -338,6 +338,10 @@ static void formulas_hold_at_every_point(void **state) {
       {"p=P q=Q r=2 s=3 W2:A[p+r,q-s]>Z[p,q]",
        "Main[A,Z] p:S q:T Buf[A] p:1 q:U Reg[A] q:1 r:1 s:1 +W2@MAC", "PQSTU", "44443", true, false,
        0, 0},
+      {CV("p+r"), "Main[A,B,Z] p:S@PE.X r:2 p:T Reg[A] k:1 p:1 r:1 +CV@MAC", "PRST", "9354", false,
+       false, 0, 0},
+      {CV("p-r+2"), "Main[A,B,Z] p:U p:S@PE.X r:V@PE.Y p:T Reg[A] k:1 p:1 r:1 +CV@MAC", "PRUSTV",
+       "736432", false, false, 0, 0},
       {CV("p+r"), "Main[A,B,Z] p:S~U r:T Reg[A,B] p:1 r:1 k:1 +CV@MAC", "PRSUT", "64433", false,
        false, 'U', 'S'},
   };
