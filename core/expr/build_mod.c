@@ -117,6 +117,10 @@ static bool divides(loom_ctx *ctx, loom_expr a, loom_expr b, bool *good) {
   return quotient != LOOM_NONE && loom_facts_of(ctx, quotient).integer == LOOM_YES;
 }
 
+static bool is_zero(const loom_ctx *ctx, loom_expr e) {
+  return loom_expr_is_num(ctx, e) && loom_num_is_zero(loom_num_of(ctx, e));
+}
+
 loom_expr loom_build_mod(loom_ctx *ctx, loom_expr a, loom_expr b) {
   if (a == LOOM_NONE || b == LOOM_NONE || loom_divisor_is_zero(ctx, b)) return LOOM_NONE;
   if (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, b)) return mod_numbers(ctx, a, b);
@@ -124,7 +128,7 @@ loom_expr loom_build_mod(loom_ctx *ctx, loom_expr a, loom_expr b) {
   bool good, whole = divides(ctx, a, b, &good);
   if (!good || whole) return good ? loom_from_num(ctx, LOOM_NUM_ZERO) : LOOM_NONE;
   a = drop_multiples(ctx, a, b);
-  if (a == LOOM_NONE) return LOOM_NONE;
+  if (a == LOOM_NONE || is_zero(ctx, a)) return a;
   if (loom_expr_is_num(ctx, a) && loom_expr_is_num(ctx, b)) return mod_numbers(ctx, a, b);
   if (is_reduced(ctx, a, b)) return a;
   loom_expr above, below;

@@ -324,6 +324,14 @@ static loom_answer built(const loom_ctx *ctx, loom_expr comparison) {
   return loom_num_is_zero(loom_num_of(ctx, comparison)) ? LOOM_NO : LOOM_YES;
 }
 
+/* The answer to a < b (strict) or a <= b that building the max and min of both tells. */
+static loom_answer built_extremes(loom_ctx *ctx, loom_expr a, loom_expr b, bool strict) {
+  const loom_expr both[] = {a, b};
+  loom_expr wanted = strict ? a : b, other = strict ? b : a;
+  bool told = loom_max(ctx, 2, both) == wanted || loom_min(ctx, 2, both) == other;
+  return !told ? LOOM_UNKNOWN : strict ? LOOM_NO : LOOM_YES;
+}
+
 static loom_answer known_less(loom_ctx *ctx, loom_expr a, loom_expr b, bool strict) {
   if (!loom_expr_check(ctx, a) || !loom_expr_check(ctx, b)) return LOOM_UNKNOWN;
   if (a == b) return strict ? LOOM_NO : LOOM_YES;
@@ -332,6 +340,7 @@ static loom_answer known_less(loom_ctx *ctx, loom_expr a, loom_expr b, bool stri
   if (strict ? loom_facts_nonnegative(facts) : loom_facts_positive(facts)) return LOOM_NO;
   question q = ask(ctx);
   loom_answer answer = built(ctx, strict ? loom_lt(ctx, a, b) : loom_le(ctx, a, b));
+  if (answer == LOOM_UNKNOWN) answer = built_extremes(ctx, a, b, strict);
   if (answer == LOOM_UNKNOWN) answer = decide(ctx, loom_sub(ctx, a, b), strict);
   return answered(q, answer);
 }
