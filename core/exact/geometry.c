@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How many elements of a tensor a box of its variables touches: doc/formulas.md#exact-footprints.
 ** Invariant: a group's form holds for boxes of any extents, the empty box included. */
+#include "exact/arith.h"
 #include "exact/exact.h"
 
 #include <stdlib.h>
@@ -187,11 +188,6 @@ loom_status loom_geometry_of(loom_analysis *an, const loom_access *access, loom_
 
 /* ---- elements ----------------------------------------------------------------------------- */
 
-static loom_expr times(loom_analysis *an, loom_expr a, loom_expr b) {
-  if (a == LOOM_NONE || b == LOOM_NONE) return LOOM_NONE;
-  return loom_multiply(an, &a, b) ? a : LOOM_NONE;
-}
-
 static loom_expr scaled(loom_analysis *an, int64_t factor, loom_expr e) {
   return factor == 1 ? e : loom_mul(an->ctx, loom_int(an->ctx, factor), e);
 }
@@ -200,14 +196,14 @@ static loom_expr product_of_numbers(loom_analysis *an, size_t n, loom_view *cons
                                     size_t without) {
   loom_expr product = an->one;
   for (size_t i = 0; i < n && product != LOOM_NONE; i++)
-    if (i != without) product = times(an, product, loom_view_number(an, views[i]));
+    if (i != without) product = loom_times(an, product, loom_view_number(an, views[i]));
   return product;
 }
 
 static loom_expr product_of_values(loom_analysis *an, size_t n, loom_view *const *views) {
   loom_expr product = an->one;
   for (size_t i = 0; i < n && product != LOOM_NONE; i++)
-    product = times(an, product, loom_view_values(an, views[i]));
+    product = loom_times(an, product, loom_view_values(an, views[i]));
   return product;
 }
 
@@ -229,8 +225,8 @@ static loom_expr beside_even(loom_analysis *an, const int64_t *vector, loom_view
   loom_expr more = loom_sub(ctx, extent, loom_int(ctx, vector[even]));
   loom_expr number = scaled(an, vector[other], loom_view_number(an, views[other]));
   loom_expr sum = loom_add(ctx, scaled(an, vector[even], loom_view_values(an, views[other])),
-                           times(an, number, more));
-  return times(an, loom_view_number(an, views[even]), sum);
+                           loom_times(an, number, more));
+  return loom_times(an, loom_view_number(an, views[even]), sum);
 }
 
 /* Two variables, no piece shorter than the vector: k2*X1 + k1*X2 - k1*k2 in each pair of pieces. */
@@ -243,14 +239,14 @@ static loom_expr window(loom_analysis *an, const int64_t *vector, loom_view *con
   for (int i = 0; i < 2; i++) even[i] = loom_view_even(an, views[i], &x[i]);
   if (even[0] && even[1]) {
     loom_expr width = loom_add(ctx, scaled(an, vector[1], x[0]), scaled(an, vector[0], x[1]));
-    return times(an, times(an, n1, n2), loom_sub(ctx, width, both));
+    return loom_times(an, loom_times(an, n1, n2), loom_sub(ctx, width, both));
   }
   if (even[0]) return beside_even(an, vector, views, 1, x[0]);
   if (even[1]) return beside_even(an, vector, views, 0, x[1]);
   loom_expr s1 = loom_view_values(an, views[0]), s2 = loom_view_values(an, views[1]);
-  loom_expr sum = loom_add(ctx, scaled(an, vector[1], times(an, s1, n2)),
-                           scaled(an, vector[0], times(an, n1, s2)));
-  return loom_sub(ctx, sum, times(an, both, times(an, n1, n2)));
+  loom_expr sum = loom_add(ctx, scaled(an, vector[1], loom_times(an, s1, n2)),
+                           scaled(an, vector[0], loom_times(an, n1, s2)));
+  return loom_sub(ctx, sum, loom_times(an, both, loom_times(an, n1, n2)));
 }
 
 /* Points less those that have another one of their chain behind them.  A variable's points are, in
@@ -266,12 +262,12 @@ static loom_expr chains(loom_analysis *an, const loom_group *g, loom_view *const
       return product_of_values(an, g->n, views);
   for (size_t i = 0; i < g->n && behind != LOOM_NONE; i++) {
     if (g->vector[i] > 0) {
-      loom_expr here = times(an, behind, loom_view_least(an, views[i], g->vector[i]));
+      loom_expr here = loom_times(an, behind, loom_view_least(an, views[i], g->vector[i]));
       if (here != LOOM_NONE)
-        here = times(an, here, product_of_values(an, g->n - i - 1, views + i + 1));
+        here = loom_times(an, here, product_of_values(an, g->n - i - 1, views + i + 1));
       if (here == LOOM_NONE || !loom_accumulate(an, &sum, here)) return LOOM_NONE;
     }
-    behind = times(an, behind, loom_view_excess(an, views[i], g->vector[i]));
+    behind = loom_times(an, behind, loom_view_excess(an, views[i], g->vector[i]));
   }
   return behind == LOOM_NONE ? LOOM_NONE : sum;
 }
@@ -287,10 +283,10 @@ static loom_expr span(loom_analysis *an, const loom_group *g, loom_view *const *
     if (even) width = loom_add(ctx, width, loom_sub(ctx, extent, an->one));
     loom_expr beyond =
         loom_sub(ctx, loom_view_values(an, views[i]), loom_view_number(an, views[i]));
-    beyond = times(an, beyond, product_of_numbers(an, g->n, views, i));
+    beyond = loom_times(an, beyond, product_of_numbers(an, g->n, views, i));
     if (beyond == LOOM_NONE || !loom_accumulate(an, &sum, beyond)) return LOOM_NONE;
   }
-  return even ? times(an, all, width) : sum;
+  return even ? loom_times(an, all, width) : sum;
 }
 
 loom_expr loom_group_elements(loom_analysis *an, const loom_group *group, loom_view *const *views) {

@@ -3,6 +3,7 @@
 ** part apart, and share what their windows reach over (doc/formulas.md#exact-interleaved).
 ** Invariant: the form holds for one loop in space and one in time inside it, over one variable of a
 ** group whose boxes touch intervals. */
+#include "exact/arith.h"
 #include "exact/exact.h"
 
 typedef struct interleaving {
@@ -12,20 +13,6 @@ typedef struct interleaving {
   size_t own;      /* the variable, in the group */
   int space, time; /* its loops */
 } interleaving;
-
-static loom_expr smaller(loom_analysis *an, loom_expr a, loom_expr b) {
-  loom_expr pair[2] = {a, b};
-  return a == b ? a : loom_min(an->ctx, 2, pair);
-}
-
-static loom_expr positive_part(loom_analysis *an, loom_expr e) {
-  loom_expr pair[2] = {an->zero, e};
-  return loom_max(an->ctx, 2, pair);
-}
-
-static loom_expr times(loom_analysis *an, loom_expr a, loom_expr b) {
-  return a != LOOM_NONE && b != LOOM_NONE && loom_multiply(an, &a, b) ? a : LOOM_NONE;
-}
 
 static bool is_above(const loom_analysis *an, const loom_asked *asked, int loop) {
   size_t place = an->exact->place[loop];
@@ -63,7 +50,7 @@ static loom_expr shared_at(const interleaving *x, loom_expr pairs, loom_expr ins
                            loom_expr reach) {
   loom_analysis *an = x->an;
   loom_expr apart = loom_sub(an->ctx, an->loops[x->space].tile, inside);
-  return times(an, pairs, positive_part(an, loom_sub(an->ctx, reach, apart)));
+  return loom_times(an, pairs, loom_positive_part(an, loom_sub(an->ctx, reach, apart)));
 }
 
 /* What the neighbours in a piece of the variable share, over all steps in it, with windows that reach
@@ -74,13 +61,14 @@ static loom_expr shared_in(const interleaving *x, loom_expr extent, loom_expr re
   loom_expr part = an->loops[x->space].tile, tile = an->loops[x->time].tile;
   loom_expr units = loom_floor_div(ctx, extent, part), rest = loom_mod(ctx, extent, part);
   loom_expr whole = loom_floor_div(ctx, part, tile), left = loom_mod(ctx, part, tile);
-  loom_expr pairs = positive_part(an, loom_sub(ctx, units, an->one));
-  loom_expr has_pair = smaller(an, an->one, units);
+  loom_expr pairs = loom_positive_part(an, loom_sub(ctx, units, an->one));
+  loom_expr has_pair = loom_smaller(an, an->one, units);
   loom_expr steps = loom_ceil(ctx, loom_div(ctx, rest, tile)); /* of the unit with the rest */
-  loom_expr steps_whole = smaller(an, steps, whole);
-  loom_expr at_whole = loom_add(ctx, times(an, pairs, whole), times(an, has_pair, steps_whole));
-  loom_expr at_left = loom_add(ctx, times(an, pairs, smaller(an, an->one, left)),
-                               times(an, has_pair, loom_sub(ctx, steps, steps_whole)));
+  loom_expr steps_whole = loom_smaller(an, steps, whole);
+  loom_expr at_whole =
+      loom_add(ctx, loom_times(an, pairs, whole), loom_times(an, has_pair, steps_whole));
+  loom_expr at_left = loom_add(ctx, loom_times(an, pairs, loom_smaller(an, an->one, left)),
+                               loom_times(an, has_pair, loom_sub(ctx, steps, steps_whole)));
   return loom_add(ctx, shared_at(x, at_whole, tile, reach), shared_at(x, at_left, left, reach));
 }
 
@@ -106,12 +94,12 @@ static loom_expr shared_by(const interleaving *x, loom_view *const *views, const
   loom_expr count = an->one, reach = an->zero;
   for (size_t v = 0; v < x->group->n; v++) {
     loom_pieces p = views[v]->pieces[choice[v]];
-    count = times(an, count, p.count);
+    count = loom_times(an, count, p.count);
     if (v == x->own) continue;
-    count = times(an, count, smaller(an, an->one, p.extent));
+    count = loom_times(an, count, loom_smaller(an, an->one, p.extent));
     reach = loom_add(an->ctx, reach, loom_sub(an->ctx, p.extent, an->one));
   }
-  return times(an, count, shared_in(x, views[x->own]->pieces[choice[x->own]].extent, reach));
+  return loom_times(an, count, shared_in(x, views[x->own]->pieces[choice[x->own]].extent, reach));
 }
 
 static bool add_up(const interleaving *x, loom_view *const *views, loom_expr *shared) {

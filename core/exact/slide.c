@@ -3,6 +3,7 @@
 ** after the other (doc/formulas.md#exact-retain).
 ** Invariant: each variable of the group has index coefficient 1 or -1 in one rank, so that a box of
 ** them touches an interval. */
+#include "exact/arith.h"
 #include "exact/exact.h"
 
 /* A piece of a variable before and after a loop goes on, from where the loops around it begin.  Of the
@@ -24,20 +25,6 @@ typedef struct slide {
   const loom_group *group;
   int loop; /* goes on */
 } slide;
-
-static loom_expr smaller(loom_analysis *an, loom_expr a, loom_expr b) {
-  loom_expr pair[2] = {a, b};
-  return a == b ? a : loom_min(an->ctx, 2, pair);
-}
-
-static loom_expr larger(loom_analysis *an, loom_expr a, loom_expr b) {
-  loom_expr pair[2] = {a, b};
-  return a == b ? a : loom_max(an->ctx, 2, pair);
-}
-
-static loom_expr times(loom_analysis *an, loom_expr a, loom_expr b) {
-  return a != LOOM_NONE && b != LOOM_NONE && loom_multiply(an, &a, b) ? a : LOOM_NONE;
-}
 
 static bool is_above(const slide *s, int loop) {
   size_t place = s->an->exact->place[loop];
@@ -82,7 +69,7 @@ static bool ends_of(const slide *s, int variable, loom_expr extent, change *c) {
     if (!restarts(s, *l)) continue;
     loom_expr tile = an->loops[*l].tile;
     loom_expr before = loom_sub(ctx, loom_ceil(ctx, loom_div(ctx, c->old_extent, tile)), an->one);
-    loom_expr skipped = times(an, before, tile);
+    loom_expr skipped = loom_times(an, before, tile);
     c->new_extent = loom_whole_tile(an, *l, c->new_extent);
     c->old_start = loom_add(ctx, c->old_start, skipped);
     c->old_extent = loom_sub(ctx, c->old_extent, skipped);
@@ -100,8 +87,8 @@ static bool go_on(const slide *s, int variable, loom_pieces p, changes *out) {
   change full, last;
   if (!ends_of(s, variable, tile, &full) || !ends_of(s, variable, rest, &last)) return false;
   full.new_start = tile;
-  full.count = times(an, p.count, larger(an, an->zero, loom_sub(ctx, whole, an->one)));
-  full.both = times(an, p.count, larger(an, an->zero, loom_sub(ctx, trips, an->one)));
+  full.count = loom_times(an, p.count, loom_larger(an, an->zero, loom_sub(ctx, whole, an->one)));
+  full.both = loom_times(an, p.count, loom_larger(an, an->zero, loom_sub(ctx, trips, an->one)));
   if (full.count == LOOM_NONE || full.both == LOOM_NONE) return false;
   if (rest == an->zero) full.both = LOOM_NONE;
   if (full.both != LOOM_NONE || full.count != an->zero) out->at[out->n++] = full;
@@ -110,7 +97,8 @@ static bool go_on(const slide *s, int variable, loom_pieces p, changes *out) {
   shorter.both = LOOM_NONE;
   shorter.new_extent = last.new_extent;
   shorter.count =
-      times(an, p.count, times(an, smaller(an, an->one, whole), smaller(an, an->one, rest)));
+      loom_times(an, p.count,
+                 loom_times(an, loom_smaller(an, an->one, whole), loom_smaller(an, an->one, rest)));
   out->at[out->n++] = shorter;
   return shorter.count != LOOM_NONE;
 }
@@ -130,7 +118,7 @@ static bool list_changes(const slide *s, int variable, changes *out) {
     change *c = &out->at[out->n++];
     *c = (change){.both = LOOM_NONE};
     if (!ends_of(s, variable, p.extent, c)) return false;
-    c->count = times(an, p.count, smaller(an, an->one, p.extent));
+    c->count = loom_times(an, p.count, loom_smaller(an, an->one, p.extent));
     if (c->count == LOOM_NONE) return false;
   }
   return true;
@@ -178,10 +166,10 @@ static loom_expr overlap(const slide *s, const changes *list, const size_t *choi
     up = up || direction(s, c, v, sign) > 0;
     down = down || direction(s, c, v, sign) < 0;
   }
-  loom_expr hi = up ? down ? smaller(an, old_hi, new_hi) : old_hi : new_hi;
-  loom_expr lo = up ? down ? larger(an, old_lo, new_lo) : new_lo : old_lo;
+  loom_expr hi = up ? down ? loom_smaller(an, old_hi, new_hi) : old_hi : new_hi;
+  loom_expr lo = up ? down ? loom_larger(an, old_lo, new_lo) : new_lo : old_lo;
   loom_expr width = loom_sub(ctx, hi, lo);
-  return larger(an, an->zero, loom_add(ctx, width, an->one));
+  return loom_larger(an, an->zero, loom_add(ctx, width, an->one));
 }
 
 /* How often the chosen changes come together, that of one variable left out. */
@@ -189,7 +177,7 @@ static loom_expr how_often(const slide *s, const changes *list, const size_t *ch
                            size_t without) {
   loom_expr count = s->an->one;
   for (size_t v = 0; v < s->group->n; v++)
-    if (v != without) count = times(s->an, count, list[v].at[choice[v]].count);
+    if (v != without) count = loom_times(s->an, count, list[v].at[choice[v]].count);
   return count;
 }
 
@@ -210,9 +198,9 @@ static bool add_overlap(const slide *s, const changes *list, size_t own, size_t 
         choice[own]--;
       }
     }
-    count = times(an, count, times_own);
+    count = loom_times(an, count, times_own);
   }
-  here = times(an, count, here);
+  here = loom_times(an, count, here);
   return here != LOOM_NONE && loom_accumulate(an, kept, here);
 }
 

@@ -3,6 +3,7 @@
 ** (doc/formulas.md#exact-pieces).
 ** Invariant: a view is made once for a path and a choice of ways; pieces of one view have different
 ** extents. */
+#include "exact/arith.h"
 #include "exact/exact.h"
 
 bool loom_view_whole(loom_analysis *an, loom_view *view, loom_expr extent) {
@@ -53,25 +54,6 @@ loom_view *loom_view_of(loom_analysis *an, int variable) {
 
 /* ---- pieces ------------------------------------------------------------------------------- */
 
-static loom_expr smaller(loom_analysis *an, loom_expr a, loom_expr b) {
-  loom_expr pair[2] = {a, b};
-  return a == b ? a : loom_min(an->ctx, 2, pair);
-}
-
-static loom_expr larger(loom_analysis *an, loom_expr a, loom_expr b) {
-  loom_expr pair[2] = {a, b};
-  return a == b ? a : loom_max(an->ctx, 2, pair);
-}
-
-/* 1 of an extent above 0, else 0. */
-static loom_expr present(loom_analysis *an, loom_expr extent) {
-  return smaller(an, an->one, extent);
-}
-
-static loom_expr positive_part(loom_analysis *an, loom_expr e) {
-  return larger(an, an->zero, e);
-}
-
 static bool add_pieces(loom_analysis *an, loom_view *view, loom_expr extent, loom_expr count) {
   if (extent == LOOM_NONE || count == LOOM_NONE) return false;
   if (extent == an->zero || count == an->zero) return true;
@@ -81,13 +63,6 @@ static bool add_pieces(loom_analysis *an, loom_view *view, loom_expr extent, loo
   return true;
 }
 
-static loom_expr times(loom_analysis *an, loom_expr a, loom_expr b) {
-  if (a == an->zero || b == an->zero) return an->zero;
-  if (a == an->one) return b;
-  if (b == an->one) return a;
-  return loom_mul(an->ctx, a, b);
-}
-
 /* Tiles that begin every `step` and overlap: all but the last are whole. */
 static bool cut_overlapping(loom_analysis *an, loom_view *view, const loom_loop *loop,
                             loom_pieces p) {
@@ -95,9 +70,9 @@ static bool cut_overlapping(loom_analysis *an, loom_view *view, const loom_loop 
   loom_expr shared = loom_sub(ctx, loop->tile, loop->step);
   loom_expr before = loom_sub(
       ctx, loom_ceil(ctx, loom_div(ctx, loom_sub(ctx, p.extent, shared), loop->step)), an->one);
-  before = positive_part(an, before);
-  loom_expr last = loom_sub(ctx, p.extent, times(an, before, loop->step));
-  return add_pieces(an, view, loop->tile, times(an, p.count, before)) &&
+  before = loom_positive_part(an, before);
+  loom_expr last = loom_sub(ctx, p.extent, loom_times(an, before, loop->step));
+  return add_pieces(an, view, loop->tile, loom_times(an, p.count, before)) &&
          add_pieces(an, view, last, p.count);
 }
 
@@ -105,12 +80,12 @@ static bool cut(loom_analysis *an, loom_view *view, const loom_loop *loop, loom_
   loom_ctx *ctx = an->ctx;
   if (loop->step != LOOM_NONE) return cut_overlapping(an, view, loop, p);
   if (loop->first != LOOM_NONE) {
-    loom_expr first = smaller(an, p.extent, loop->first);
+    loom_expr first = loom_smaller(an, p.extent, loop->first);
     if (!add_pieces(an, view, first, p.count)) return false;
     p.extent = loom_sub(ctx, p.extent, first);
   }
   return add_pieces(an, view, loop->tile,
-                    times(an, p.count, loom_floor_div(ctx, p.extent, loop->tile))) &&
+                    loom_times(an, p.count, loom_floor_div(ctx, p.extent, loop->tile))) &&
          add_pieces(an, view, loom_mod(ctx, p.extent, loop->tile), p.count);
 }
 
@@ -126,13 +101,13 @@ static bool fits(const loom_analysis *an, const loom_loop *loop, loom_expr exten
 
 loom_expr loom_whole_tile(loom_analysis *an, int loop, loom_expr extent) {
   loom_expr tile = an->loops[loop].tile;
-  return fits(an, &an->loops[loop], extent) ? tile : smaller(an, extent, tile);
+  return fits(an, &an->loops[loop], extent) ? tile : loom_smaller(an, extent, tile);
 }
 
 /* Takes a piece if it is the only one that the loop makes of it. */
 static bool take_sole(loom_analysis *an, loom_view *view, loom_pieces p) {
   loom_expr sole = loom_le(an->ctx, p.extent, an->loops[view->loop].tile);
-  return sole != LOOM_NONE && add_pieces(an, view, p.extent, times(an, p.count, sole));
+  return sole != LOOM_NONE && add_pieces(an, view, p.extent, loom_times(an, p.count, sole));
 }
 
 /* The extent of the one tile that a way other than these leaves of a piece. */
@@ -140,12 +115,12 @@ static loom_expr one_tile(loom_analysis *an, const loom_view *view, loom_expr ex
   const loom_loop *loop = &an->loops[view->loop];
   bool single = loop->first == LOOM_NONE;
   if (single && fits(an, loop, extent)) return loop->tile;
-  if (single) return smaller(an, extent, loop->tile);
-  loom_expr first = smaller(an, extent, loop->first);
+  if (single) return loom_smaller(an, extent, loop->tile);
+  loom_expr first = loom_smaller(an, extent, loop->first);
   if (view->way == LOOM_WAY_FIRST) return first;
-  loom_expr rest = positive_part(an, loom_sub(an->ctx, extent, loop->first));
-  loom_expr second = smaller(an, rest, loop->tile);
-  return view->way == LOOM_WAY_SECOND ? second : larger(an, first, second);
+  loom_expr rest = loom_positive_part(an, loom_sub(an->ctx, extent, loop->first));
+  loom_expr second = loom_smaller(an, rest, loop->tile);
+  return view->way == LOOM_WAY_SECOND ? second : loom_larger(an, first, second);
 }
 
 bool loom_view_pieces(loom_analysis *an, loom_view *view) {
@@ -186,18 +161,19 @@ static loom_expr tiles_in(loom_analysis *an, const loom_loop *loop, loom_expr ex
   if (loop->step != LOOM_NONE) {
     loom_expr shared = loom_sub(ctx, loop->tile, loop->step);
     loom_expr n = loom_ceil(ctx, loom_div(ctx, loom_sub(ctx, extent, shared), loop->step));
-    return larger(an, present(an, extent), n);
+    return loom_larger(an, loom_present(an, extent), n);
   }
   if (loop->first == LOOM_NONE) return loom_ceil(ctx, loom_div(ctx, extent, loop->tile));
-  loom_expr rest = loom_sub(ctx, extent, smaller(an, extent, loop->first));
-  return loom_add(ctx, present(an, extent), loom_ceil(ctx, loom_div(ctx, rest, loop->tile)));
+  loom_expr rest = loom_sub(ctx, extent, loom_smaller(an, extent, loop->first));
+  return loom_add(ctx, loom_present(an, extent), loom_ceil(ctx, loom_div(ctx, rest, loop->tile)));
 }
 
 static loom_expr present_pieces(loom_analysis *an, loom_view *view) {
   if (!loom_view_pieces(an, view)) return LOOM_NONE;
   loom_expr sum = an->zero;
   for (size_t i = 0; i < view->n_pieces; i++) {
-    loom_expr count = times(an, view->pieces[i].count, present(an, view->pieces[i].extent));
+    loom_expr count =
+        loom_times(an, view->pieces[i].count, loom_present(an, view->pieces[i].extent));
     if (count == LOOM_NONE || !loom_accumulate(an, &sum, count)) return LOOM_NONE;
   }
   return sum;
@@ -216,7 +192,7 @@ loom_expr loom_view_number(loom_analysis *an, loom_view *view) {
   for (size_t i = 0; i < view->outer->n_pieces; i++) {
     loom_pieces p = view->outer->pieces[i];
     loom_expr tiles = tiles_in(an, loop, p.extent);
-    if (tiles == LOOM_NONE || !loom_accumulate(an, &sum, times(an, p.count, tiles)))
+    if (tiles == LOOM_NONE || !loom_accumulate(an, &sum, loom_times(an, p.count, tiles)))
       return LOOM_NONE;
   }
   return view->number = sum;
@@ -229,7 +205,7 @@ static loom_expr sum_over(loom_analysis *an, loom_view *view, int64_t length,
   loom_expr sum = an->zero;
   for (size_t i = 0; i < view->n_pieces; i++) {
     loom_expr e = part(an, view->pieces[i].extent, length);
-    if (e == LOOM_NONE || !loom_accumulate(an, &sum, times(an, view->pieces[i].count, e)))
+    if (e == LOOM_NONE || !loom_accumulate(an, &sum, loom_times(an, view->pieces[i].count, e)))
       return LOOM_NONE;
   }
   return sum;
@@ -237,11 +213,11 @@ static loom_expr sum_over(loom_analysis *an, loom_view *view, int64_t length,
 
 static loom_expr excess(loom_analysis *an, loom_expr extent, int64_t length) {
   if (length == 0) return extent;
-  return positive_part(an, loom_sub(an->ctx, extent, loom_int(an->ctx, length)));
+  return loom_positive_part(an, loom_sub(an->ctx, extent, loom_int(an->ctx, length)));
 }
 
 static loom_expr least(loom_analysis *an, loom_expr extent, int64_t length) {
-  return smaller(an, extent, loom_int(an->ctx, length));
+  return loom_smaller(an, extent, loom_int(an->ctx, length));
 }
 
 loom_expr loom_view_values(loom_analysis *an, loom_view *view) {
