@@ -4,6 +4,7 @@ local case = require "einloom.case"
 local files = require "support.files"
 local front = require "support.front"
 local loom = require "einloom"
+local nests = require "support.random_nests"
 
 local function golden(family)
   return case.load(files.path(("golden/mapping/%s.json"):format(family)))
@@ -61,6 +62,28 @@ describe("the models compared", function()
     end
     assert.is_true(n > 300 and differ > 20 and differ < n)
   end)
+
+  it(("differ by rules on random nests too, which can be shown (seed %d)"):format(front.seed),
+    function()
+      local compared_cases = 0
+      for i = 1, 120 do
+        local c = nests.case(front.random(front.seed * 104729 + i))
+        local ok, w, a, m, options = pcall(nests.make, c)
+        local found = ok and loom.compare(w, a, m, options)
+        if found then
+          compared_cases = compared_cases + 1
+          assert.is_string(tostring(found))
+          for _, about in ipairs(found.why) do
+            assert.is_true(#about.reasons > 0, nests.source(c))
+          end
+          assert.is_string(tostring(found.exact))
+          for _, buffet in ipairs(found.exact.einsums[1].buffets) do
+            assert.is_string(loom.explain(buffet))
+          end
+        end
+      end
+      assert.is_true(compared_cases > 60)
+    end)
 
   it("differ where the last tile is clipped", function()
     local c = compared({ sizes = { m = 10, k = 6 }, bits = 8, "Z[m] = A[m,k] * B[k]" },

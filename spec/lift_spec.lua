@@ -4,6 +4,7 @@ local loom = require "einloom"
 local lift = require "einloom.lift"
 local files = require "support.files"
 local front = require "support.front"
+local nests = require "support.random_nests"
 local program = require "support.program"
 
 local w = loom.workload { sizes = { m = 8, k = 8, n = 8 }, bits = 8, "Z[m,n] = A[m,k] * B[k,n]" }
@@ -116,6 +117,31 @@ for (T: m, U: p) tile 4
     assert.same({}, assert(loom.analyze(w, a, after, { model = "reference" })):notes())
   end)
 
+  it(("never moves more, on random nests (seed %d)"):format(front.seed), function()
+    local lifted = 0
+    for i = 1, 150 do
+      local case = nests.case(front.random(front.seed * 7919 + i))
+      local ok, work, arch, mapping, options = pcall(nests.make, case)
+      local above, moves
+      if ok then above, moves = lift.mapping(mapping, work) end
+      local r = moves and #moves > 0 and loom.analyze(work, arch, mapping, options)
+      if r then
+        lifted = lifted + 1
+        local after = assert(loom.analyze(work, arch, above, options))
+        for e, einsum in ipairs(r.einsums) do
+          assert.equal(einsum.compute.ops, after.einsums[e].compute.ops)
+          for _, b in ipairs(einsum.buffets) do
+            local other = after.einsums[e].levels[b.level][b.tensor]
+            for _, field in ipairs { "reads_to_parent", "writes_to_parent", "occupancy" } do
+              assert.is_true(other[field]:le(b[field]), nests.source(case))
+            end
+          end
+        end
+      end
+    end
+    assert.is_true(lifted > 15)
+  end)
+
   it("is an option of the command", function()
     local script = [[
 local loom = require "einloom"
@@ -130,6 +156,12 @@ return loom.workload { sizes = { m = 8, n = 8, k = 8 }, bits = 8, "Z[m,n] = A[m,
       local status, lifted = program.run("eval --lift " .. path)
       assert.equal(0, status)
       assert.is_nil(lifted:find "stands below")
+      local text = script:gsub("return (.*)$", "return loom.analyze(%1)")
+      files.scratch(text, function(result)
+        local answered, out = program.run("eval --lift " .. result)
+        assert.equal(0, answered)
+        assert.is_nil(out:find "stands below")
+      end, ".lua")
     end, ".lua")
   end)
 end)

@@ -272,15 +272,21 @@ local function message_of(problem)
   return tostring(problem)
 end
 
+-- A result with its mapping lifted, at the same point.
+local function lifted(r, args)
+  local options = require "einloom.result".options_of(r)
+  for name, value in pairs(r.conventions) do options[name] = value end
+  local again = analyze({ workload = r.workload, arch = r.arch, mapping = r.mapping,
+    options = options }, args)
+  return next(r.point) and again(r.point) or again
+end
+
 -- Evaluates one subject; false where it exceeds a limit, raises where it has no result.
 local function eval_one(entry, args, filled, titled)
   local subject = entry.open()
   subject.name = entry.name
   local r = subject.result
-  if r and args.lift then
-    fail("usage", "--lift is for scripts that return workload, arch and mapping, and for cases",
-      subject.id)
-  end
+  if r and args.lift then r = lifted(r, args) end
   r = r or analyze(subject, args)
   if not args.json then return print_text(subject, r, args, titled) end
   local message, kind

@@ -84,8 +84,12 @@ local function holds(item, tensor)
 end
 
 -- The position before which the tensor of the last item could stand, and the temporal loops passed.
+-- Of a copy only the holders above the innermost of the outermost ones count: its order stays.
 local function highest(items, tensor, einsums)
   local target, over = #items, {}
+  for _, einsum in ipairs(einsums) do
+    if einsum.is_copy then return target, over end
+  end
   for i = #items - 1, 1, -1 do
     local node = items[i].node
     if node.node == "temporal" then

@@ -387,9 +387,9 @@ function einsum_methods:values_in(tensor, extents)
   local access = access_of(einsum_data[self], tensor)
   local factors = {}
   for i, form in ipairs(access.affine) do
-    local terms = { core.int(form.constant + 1) }
+    local terms = { core.int(math.max(form.constant, 0) + 1) }
     for j, term in ipairs(form.terms) do
-      terms[j + 1] = term[2] * (exact(extents[term[1]]) - 1)
+      terms[j + 1] = math.abs(term[2]) * (exact(extents[term[1]]) - 1)
     end
     factors[i] = core.sum(terms)
   end

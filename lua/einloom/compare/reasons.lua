@@ -109,15 +109,16 @@ end
 
 -- ---- places ---------------------------------------------------------------------------------
 
--- The extents at the storage node itself.
-local function extents_at(einsum, access, position)
+-- The extents at a holder in the nest of its tensor, where loops in space are where hardware is.
+local function extents_at(einsum, access, place)
   local extents = {}
   for _, form in ipairs(access.affine) do
     for _, term in ipairs(form.terms) do extents[term[1]] = einsum:size(term[1]) end
   end
-  each_loop(einsum, function(node, _, at)
-    if at < position and extents[node.variable] then extents[node.variable] = node.tile end
-  end)
+  for _, node in ipairs(einsum:nest(access.tensor)) do
+    if node.component == place.component and not node.variable then break end
+    if node.variable and extents[node.variable] then extents[node.variable] = node.tile end
+  end
   return extents
 end
 
@@ -134,7 +135,7 @@ local function places(einsum, tensor)
 end
 
 local function whole_tile(buffet, reference, list)
-  if reference.n_loops_above > buffet.n_loops_above then
+  if reference.n_loops_above > buffet.n_loops_above or buffet.persistent then
     list[#list + 1] = "the whole tile at the storage node is reserved; the reference lets the "
       .. "reservation sink below loops"
   end
@@ -175,13 +176,16 @@ end
 
 local function convention(einsum, access, place, list)
   local said = result.conventions_of(einsum)
-  for _, around in ipairs { place or false, place and place.child or false } do
-    if around and around.node.lifetime == "retain" then
+  local around = place
+  while around do
+    if around.node.lifetime == "retain" then
       list[#list + 1] = ("what %s has of %s is retained between visits: only the difference moves")
         :format(around.component, access.tensor)
     end
+    around = (around == place or around.node.kind ~= "storage") and around.child or nil
   end
-  if access.output and not said.drain_reads then
+  local goes_up = access.output or einsum:definition().is_copy
+  if goes_up and not said.drain_reads then
     list[#list + 1] = "reads for writing back are not counted"
   end
   if access.output and said.partial_sums == "one_unit" then
@@ -218,17 +222,15 @@ function reasons.of_buffet(buffet, reference, fields)
   local list, here, parent = {}, nil, nil
   local found = places(einsum, buffet.tensor)
   for i, place in ipairs(found) do
-    if place.component == buffet.level then
-      here = place
-      here.child, parent = found[i + 1], found[i - 1]
-    end
+    place.child = found[i + 1]
+    if place.component == buffet.level then here, parent = place, found[i - 1] end
   end
   if any_field(fields, "occupancy") then whole_tile(buffet, reference, list) end
   if any_field(fields, "per_parent") then one_parent(einsum, buffet.tensor, parent, list) end
   clipped(einsum, list)
   local tiles = {}
   for _, place in ipairs { here or false, here and here.child or false } do
-    if place then tiles[#tiles + 1] = extents_at(einsum, access, place.position) end
+    if place then tiles[#tiles + 1] = extents_at(einsum, access, place) end
   end
   footprint(access, tiles, list)
   shared_windows(einsum, access, parent, here, list)
@@ -241,11 +243,11 @@ function reasons.of_buffet(buffet, reference, fields)
   return list
 end
 
---- Whether an output is written through windows.
+--- Whether an output is written through windows, or at indices with a constant.
 function reasons.partial(access)
   if not access.output then return false end
   for _, form in ipairs(access.affine) do
-    if #form.terms > 1 then return true end
+    if #form.terms > 1 or form.constant ~= 0 then return true end
   end
   return false
 end
