@@ -156,6 +156,12 @@ describe("einloom compare", function()
     front.mentions(out, { "-- b3c_kX_nY: 50 figures agree, 2 differ",
       "Buf.B read: accelforge, storage lifted 1024, einloom 256 (scope after lifting): a tile that",
       "Reg.B write" })
+    out = select(2, files.command("compare", path, "--case", "c4_s1_r_buf"))
+    front.mentions(out, { "65 figures agree, 5 differ", "Buf.I fill: timeloop 480, einloom 464",
+      "of windows in two ranks only what a difference" })
+    out = select(2, files.command("compare", path, "--case", "c5_s1_spatial_p"))
+    front.mentions(out, { "66 figures agree, 4 differ", "Buf.I read: timeloop 3840, einloom 1600",
+      "what the windows of several units share is not" })
     out = select(2, files.command("compare", path, "--case", "a1_out_stat"))
     assert.equal("-- a1_out_stat: 46 figures agree, 0 differ\n", out)
     local failed, _, complaint = files.command("compare", path, "--case", "a1")

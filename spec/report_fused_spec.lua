@@ -35,9 +35,16 @@ for (T: t %s, O: q) tile %d
 ]]
 
 local counters = {
-  simulate = loom.simulate,
+  simulate = function(w, a, m) return loom.simulate(w, a, m) end,
   analyze = function(w, a, m) return loom.analyze(w, a, m, { model = "exact" }) end,
 }
+
+-- A formula for all tiles, at one of them.
+function counters.formulas(w, a, m, case)
+  local open = loom.mapping((tostring(m):gsub("(for %b())[^\n]*", "%1 tile Q0")))
+  local r, message = loom.analyze(w, a, open)
+  return r and r { Q0 = case.tile }, message
+end
 
 local function number(x) return x:tointeger() end
 
@@ -49,7 +56,7 @@ local function check(count, case, way)
   for i, lifetime in ipairs { "scope", "retain" } do
     local kept = way == "keep" and "retain" or "scope"
     local m = loom.mapping(text:format(way, case.tile, kept, lifetime))
-    local r = assert(count(w, machine, m))
+    local r = assert(count(w, machine, m, case))
     local input = r.T.Buffer.I
     got[1] = number(r.T.compute.ops)
     got[1 + i] = number(input.reads_to_parent - input.skipped_first_reads_to_parent)
