@@ -86,7 +86,7 @@ local function own_tiles_given(node, einsum)
 end
 
 --- The tiles of an einsum of a shared loop that says to keep or recompute what overlaps: tile
---- shape, first tile shape, step.
+--- shape, first tile shape, step (doc/formulas.md#exact-fused-windows).
 ---@param node einloom.Node the loop
 ---@param own einloom.OwnTiles
 ---@param w einloom.Workload
