@@ -1502,6 +1502,55 @@ LOOM_API loom_status loom_combine(loom_ctx *ctx, size_t n, const loom_launch *ke
                                   const loom_combine_options *options, size_t *order, size_t *ends,
                                   size_t *n_groups);
 
+/* ---- tilings of kernels ------------------------------------------------------------------- */
+
+/* A tiling from lists of extents, outermost first: at most three of the pointwise and two of the
+** reduction ranges (more are an error). */
+LOOM_API loom_status loom_tiling_create(loom_ctx *ctx, size_t n_pointwise,
+                                        const loom_expr *pointwise, size_t n_reduction,
+                                        const loom_expr *reduction, loom_tiling *out);
+/* A tiling of one side (pointwise if it has x) with the other one as what is left of the extents:
+** extent * reduction_extent // (product of the side). */
+LOOM_API loom_status loom_tiling_complete(loom_ctx *ctx, const loom_tiling *side, loom_expr extent,
+                                          loom_expr reduction_extent, loom_tiling *out);
+/* Whether a block of that size is convenient: 32 or more and a multiple of it, at the hint. */
+LOOM_API bool loom_tiling_good_size(loom_ctx *ctx, loom_expr size, const loom_given *given);
+
+/* A tiling that suits an access of an operation. */
+typedef struct loom_candidate {
+  int buffer;      /* accessed; -1: one tile, for none */
+  loom_expr score; /* elements that it serves, doubled for a write and for each good size */
+  loom_tiling tiling;
+} loom_candidate;
+/* The candidates of an operation in a kernel of these extents: how many, and the list, which stays
+** until the next call for the operation or buffers are removed; -1 with an error. */
+LOOM_API ptrdiff_t loom_tiling_candidates(loom_graph *g, int op, loom_expr extent,
+                                          loom_expr reduction_extent, const loom_candidate **list);
+
+/* n steps of a kernel of these extents. */
+typedef struct loom_kernel_steps {
+  size_t n;
+  const int *schedule;
+  loom_expr extent, reduction_extent;
+} loom_kernel_steps;
+/* Tilings of up to max_tiles (0: two) ranges per side that follow the blocks in the accesses, those
+** with most ranges first: how many, of which up to capacity are written; -1 with an error. */
+LOOM_API ptrdiff_t loom_tiling_blocks(loom_graph *g, const loom_kernel_steps *steps,
+                                      size_t max_tiles, loom_tiling *out, size_t capacity);
+/* Whether every operation runs over the tiling. */
+LOOM_API bool loom_tiling_fits(loom_graph *g, const loom_kernel_steps *steps,
+                               const loom_tiling *tiling);
+
+typedef struct loom_tiling_options {
+  size_t max_tiles; /* of the pointwise side; 0: two */
+  bool blocks;      /* loom_tiling_blocks come first */
+  bool reductions;  /* kernels with a reduction are tiled too */
+} loom_tiling_options;
+/* The tiling of a kernel: the first that fits of what suits its accesses best, else one range for
+** each side. */
+LOOM_API loom_status loom_tiling_select(loom_graph *g, const loom_kernel_steps *steps,
+                                        const loom_tiling_options *options, loom_tiling *out);
+
 #ifdef __cplusplus
 }
 #endif

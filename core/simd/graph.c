@@ -58,6 +58,14 @@ static void mark_uses(loom_ctx *ctx, size_t n, const loom_use *uses) {
   for (size_t i = 0; i < n; i++) mark_list(ctx, 1, &uses[i].index);
 }
 
+static void mark_candidates(loom_ctx *ctx, const loom_candidates *c) {
+  mark_list(ctx, 2, (loom_expr[]){c->extent, c->reduction_extent});
+  for (size_t i = 0; i < c->n; i++) {
+    mark_list(ctx, 1, &c->list[i].score);
+    mark_list(ctx, c->list[i].tiling.n, c->list[i].tiling.extent);
+  }
+}
+
 static void mark(loom_owner *owner, loom_ctx *ctx) {
   const loom_graph *g = (const loom_graph *)(const void *)owner;
   mark_loops(ctx, g->extents.n, g->extents.at);
@@ -82,6 +90,7 @@ static void mark(loom_owner *owner, loom_ctx *ctx) {
     mark_loops(ctx, m->n, m->loops);
     mark_loops(ctx, m->n_merged, m->merged_loops);
   }
+  for (size_t i = 0; i < g->candidates.n; i++) mark_candidates(ctx, &g->candidates.at[i]);
   for (size_t i = 0; i < g->deps.n; i++)
     mark_list(ctx, 2, (loom_expr[]){g->deps.at[i]->index, g->deps.at[i]->elements});
 }
@@ -131,6 +140,7 @@ void loom_graph_free(loom_graph *g) {
   loom_vec_free(ctx, &g->deps);
   loom_vec_free(ctx, &g->found);
   loom_vec_free(ctx, &g->stamps);
+  loom_vec_free(ctx, &g->candidates);
   loom_table_free(ctx, &g->buffer_names);
   loom_table_free(ctx, &g->op_names);
   loom_table_free(ctx, &g->merged_places);
@@ -262,6 +272,7 @@ loom_status loom_graph_remove(loom_graph *g, int buffer, bool removed) {
   if (buffer < 0 || (size_t)buffer >= g->buffers.n)
     return loom_error_set(g->ctx, LOOM_ERR_ARGUMENT, "the graph has no buffer number %d", buffer);
   g->buffers.at[buffer].removed = removed;
+  g->candidates.n = 0;
   return LOOM_OK;
 }
 

@@ -17,6 +17,13 @@ typedef struct loom_merged {
   const loom_extent *loops, *merged_loops;
 } loom_merged;
 
+/* The candidates of an operation for these extents. */
+typedef struct loom_candidates {
+  loom_expr extent, reduction_extent; /* LOOM_NONE: not known */
+  size_t n;
+  const loom_candidate *list;
+} loom_candidates;
+
 struct loom_graph {
   loom_owner owner;
   loom_ctx *ctx;
@@ -29,8 +36,9 @@ struct loom_graph {
   LOOM_VEC(loom_op) ops;
   LOOM_VEC(loom_merged) merged;
   LOOM_VEC(loom_dep *) deps;
-  LOOM_VEC(const loom_dep *) found; /* of the operation that is being added */
-  LOOM_VEC(uint32_t) stamps;        /* by buffer: the epoch in which it was last seen */
+  LOOM_VEC(const loom_dep *) found;     /* of the operation that is being added */
+  LOOM_VEC(loom_candidates) candidates; /* by operation */
+  LOOM_VEC(uint32_t) stamps;            /* by buffer: the epoch in which it was last seen */
   uint32_t epoch;
   loom_table buffer_names, op_names, merged_places, dep_places;
 };

@@ -219,6 +219,7 @@ void bind_open_loops(lua_State *L);
 void bind_open_graph(lua_State *L);
 void bind_open_plan(lua_State *L);
 void bind_open_launch(lua_State *L);
+void bind_open_tilings(lua_State *L);
 
 /* The graph at index i; begins the call in its context (graph.c).  [-0, +0, v] */
 loom_graph *bind_check_graph(bind_scope *s, lua_State *L, int i);
@@ -233,6 +234,14 @@ int *bind_check_ops(bind_scope *s, const loom_graph *g, int i, size_t *n);
 /* The methods g:plan() and g:schedule() (plan.c). */
 int bind_graph_plan(lua_State *L);
 int bind_graph_schedule(lua_State *L);
+/* The methods candidates, block_tilings, fits and tiling (tilings.c). */
+int bind_graph_candidates(lua_State *L);
+int bind_graph_blocks(lua_State *L);
+int bind_graph_fits(lua_State *L);
+int bind_graph_tiling(lua_State *L);
+/* The schedule at index i and the extents {N, R} at i + 1, in memory pushed on the stack.
+** [-0, +1, v] */
+loom_kernel_steps bind_check_steps(bind_scope *s, const loom_graph *g, int i);
 /* The tiling {{prefix, extent}, ...} at index i, and back.  [-0, +0, v] [-0, +1, m] */
 loom_tiling bind_check_tiling(bind_scope *s, int i);
 void bind_push_tiling(bind_scope *s, const loom_tiling *tiling);

@@ -49,6 +49,7 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_graph(L);
   bind_open_plan(L);
   bind_open_launch(L);
+  bind_open_tilings(L);
   open_json(L);
   return 1;
 }

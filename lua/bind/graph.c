@@ -452,6 +452,10 @@ void bind_open_graph(lua_State *L) {
                                      {"depends", l_depends},
                                      {"plan", bind_graph_plan},
                                      {"schedule", bind_graph_schedule},
+                                     {"candidates", bind_graph_candidates},
+                                     {"block_tilings", bind_graph_blocks},
+                                     {"fits", bind_graph_fits},
+                                     {"tiling", bind_graph_tiling},
                                      {NULL, NULL}};
   bind_object_type(L, BIND_GRAPH, methods);
   bind_set_makers(L, makers);

@@ -18,6 +18,7 @@ local families = {
   f_accesses = "einloom.verify.simd.loops",
   f_index_width = "einloom.verify.simd.loops",
   f_roots = "einloom.verify.simd.ranges",
+  d_tiling_basic = "einloom.verify.simd.tilings",
   e_schedule = "einloom.verify.simd.fusion",
   f_kernel_bytes = "einloom.verify.simd.kernels",
   f_combine_independent = "einloom.verify.simd.kernels",

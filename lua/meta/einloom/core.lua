@@ -274,6 +274,9 @@ function core.compile(outputs, symbols) end
 ---@field address_narrow fun(self: einloom.Context, ...: any): boolean?
 ---@field index_narrow fun(self: einloom.Context, ...: any): boolean?
 ---@field graph fun(self: einloom.Context, options?: einloom.SplitOptions): einloom.CoreGraph?
+---@field tiling_create fun(self: einloom.Context, ...: any): einloom.Tiling?
+---@field tiling_complete fun(self: einloom.Context, ...: any): einloom.Tiling?
+---@field tiling_good_size fun(self: einloom.Context, ...: any): boolean?
 ---@field moved_bytes fun(self: einloom.Context, ...: any): einloom.Expr?
 ---@field call_flops fun(self: einloom.Context, ...: any): einloom.Expr
 ---@field combine fun(self: einloom.Context, ...: any): integer[][]?
@@ -536,6 +539,10 @@ function core.index_narrow(extent, sizes, options) end
 ---@field ops fun(self: einloom.CoreGraph): einloom.OpFacts[]
 ---@field depends fun(self: einloom.CoreGraph, op: string, on: string): boolean
 ---@field schedule fun(self: einloom.CoreGraph, operations: string[], extents: einloom.Number[]): string[]?, string?, string?
+---@field candidates fun(self: einloom.CoreGraph, op: string, extents: einloom.Number[]): { buffer?: string, score: einloom.Expr, tiling: einloom.Tiling }[]?, string?, string?
+---@field block_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.Tiling[]?, string?, string?
+---@field fits fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], tiling: einloom.Tiling): boolean?, string?, string?
+---@field tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], options?: { max_tiles?: integer, blocks?: boolean, reductions?: boolean }): einloom.Tiling?, string?, string?
 ---@field plan fun(self: einloom.CoreGraph): einloom.CorePlan?, string?, string?
 
 ---@param options? einloom.SplitOptions extents and hints of symbolic sizes
@@ -561,6 +568,19 @@ function core.graph(options) end
 ---@field kernel fun(self: einloom.CorePlan, info: einloom.KernelInfo): integer?, string?, string?
 ---@field kernels fun(self: einloom.CorePlan, first?: integer): einloom.KernelFacts[]
 
+---@param pointwise einloom.Number[] up to three
+---@param reduction einloom.Number[] up to two
+---@return einloom.Tiling? tiling, string? message, string? kind
+function core.tiling_create(pointwise, reduction) end
+---Adds the side that is missing.
+---@param side einloom.Tiling
+---@param extents einloom.Number[] of a kernel and its reduction
+---@return einloom.Tiling? tiling, string? message, string? kind
+function core.tiling_complete(side, extents) end
+---@param size einloom.Number
+---@param options? einloom.SplitOptions
+---@return boolean? good, string? message, string? kind
+function core.tiling_good_size(size, options) end
 ---@param tiling einloom.Tiling
 ---@param arguments { elements: einloom.Number, bytes: integer, indices: integer }[]
 ---@param in_place integer
