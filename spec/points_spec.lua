@@ -51,6 +51,18 @@ describe("a point", function()
     assert.are.equal("256", tostring(free{ M0 = 4 }.G.A.occupancy))
   end)
 
+  it("is refused where tiles that overlap leave values out", function()
+    local open = result("DRAM: A B Z\nfor m tile M0 step S0\nfor m, n, k\nMAC")
+    assert.are.equal("bad_tile_shape", front.raised(open, { M0 = 4, S0 = 5 }).kind)
+    front.mentions(tostring(front.raised(open, { M0 = 4, S0 = 5 })),
+      { "M0 = 4, S0 = 5", "the step 5", "larger than the tile, 4", "mapping:2:5" })
+    front.mentions(tostring(front.raised(open{ S0 = 4 }, { M0 = 3 })), { "the step 4" })
+    local less = result("DRAM: A B Z\nfor m tile 4 step (S0 - 2)\nfor m, n, k\nMAC")
+    front.mentions(tostring(front.raised(less, { S0 = 2 })), { "the step 0", "less than 1" })
+    assert.are.equal(tostring(2 * 64 * 32 * 32 - 2 * 32 * 32),
+      tostring(open{ M0 = 2, S0 = 1 }.compute.ops))
+  end)
+
   it("is refused where a fact does not hold or there is no value", function()
     local m = loom.symbol("M", { min = 4, max = 32, multiple = 4 })
     local facts = result("DRAM: A B Z\nfor m tile M\nG: A B Z\nfor m, n, k\nMAC", nil, { M = m })

@@ -183,6 +183,23 @@ local function check_tile(loop, tile, extent, point, may_grow)
     given(tile, point), loop_text(loop.node), value, problem), { path = loop.where })
 end
 
+-- Tiles that overlap begin at most one tile apart.
+local function check_step(loop, tile, point)
+  local step = points.at(loop.node.step, point)
+  local problem
+  if not step:is_integer() then
+    problem = "which is not known to be an integer"
+  elseif step:le(0) == true then
+    problem = "which is less than 1"
+  elseif tile:lt(step) == true then
+    problem = ("which is larger than the tile, %s: values are left out"):format(tile)
+  end
+  if not problem then return end
+  errors.raise("bad_tile_shape", ("at %s the loop `%s` has the step %s, %s"):format(
+    given(loop.node.step + loop.node.tile, point), loop_text(loop.node), step, problem),
+    { path = loop.where })
+end
+
 --- Raises an error object unless every tile of the paths that depends on the point is known to be
 --- an integer, is at least 1 there and, without may_grow, not larger than the extent around it.
 ---@param paths { sizes: table<string, userdata>, loops: table[] }[] loops {node =, where =}
@@ -200,6 +217,7 @@ function points.check_tiles(paths, point, may_grow)
         check_tile(loop, node.tile, extent, point, may_grow)
         if node.first then check_tile(loop, node.first, extent, point, may_grow) end
       end
+      if node.step then check_step(loop, tile, point) end
       extents[node.variable] = tile
     end
   end
