@@ -214,6 +214,20 @@ int64_t loom_grouped_largest(loom_tally *t, loom_grouped *x) {
   return largest;
 }
 
+bool loom_contents_factor(const loom_numbers *p, const loom_grouped *groups) {
+  bool idles = false, overlap = false;
+  for (int g = 0; g < p->n_groups; g++) {
+    const loom_index_group *group = groups[g].g;
+    for (int v = 0; v < group->n_variables; v++) {
+      if (groups[g].chains[v].uneven) return false;
+      idles = idles || groups[g].chains[v].idles;
+    }
+    if (groups[g].n_joint > 1 && group->n_ranks > 0 && !loom_index_group_is_partition(p, group))
+      overlap = true;
+  }
+  return !(p->to_one_unit && idles && overlap);
+}
+
 /* ---- beginning ------------------------------------------------------------------------------ */
 
 /* Lists the units that are counted together in the order of their indices, outer loops first. */

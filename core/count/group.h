@@ -49,6 +49,10 @@ loom_crossing loom_crossing_of(loom_tally *t, const loom_numbers *p, int n_advan
                                const loom_figures *const *of);
 /* Each element is in one tile only: one variable, whose tiles do not overlap. */
 bool loom_index_group_is_partition(const loom_numbers *p, const loom_index_group *g);
+/* What units hold factors over the groups (all of the nest): none idles before it works, and where old
+** partial sums go to one unit none idles with an element that another gets.  Of units with equal tiles
+** that one has a working one before it, so only tiles that overlap in part matter. */
+bool loom_contents_factor(const loom_numbers *p, const loom_grouped *groups);
 /* The largest tile. */
 int64_t loom_grouped_largest(loom_tally *t, loom_grouped *group);
 

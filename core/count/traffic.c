@@ -86,11 +86,9 @@ static bool fill_board(board *b, loom_view view, bool owners, bool *uneven) {
   if (!b->groups) return false;
   for (int l = 0; l < b->p->above_holder; l++) b->n_advance += !b->p->loops[l].spatial;
   for (int g = 0; g < b->p->n_groups; g++) {
-    loom_grouped *group = &b->groups[g];
-    if (!loom_grouped_begin(b->t, b->p, &b->p->groups[g], view, group)) return false;
-    for (int i = 0; i < group->g->n_variables; i++)
-      *uneven |= group->chains[i].uneven || (b->p->to_one_unit && group->chains[i].idles);
+    if (!loom_grouped_begin(b->t, b->p, &b->p->groups[g], view, &b->groups[g])) return false;
   }
+  *uneven = !loom_contents_factor(b->p, b->groups);
   if (*uneven && b->p->retain) return true;
   for (int g = 0; g < b->p->n_groups; g++)
     if (!loom_grouped_count(b->t, &b->groups[g], b->n_advance, owners, b->with_first)) return false;
@@ -155,8 +153,9 @@ static bool count_units(loom_tally *t, const loom_numbers *p, unsigned figures, 
 }
 
 /* Where old partial sums go to the first of the units that share, a unit's own walk does not tell
-** what arrives there, unless tiles of units that share are either equal, and the first unit's the
-** largest, or have nothing in common. */
+** what arrives there, unless tiles of units that share are either equal, and nothing idles where the
+** first one does not, or have nothing in common.  Walks of the others, which leave steps out, give no
+** more: what c has beyond a lies in what c has beyond b and b beyond a. */
 static bool units_are_apart(const loom_numbers *p) {
   for (int l = 0; l < p->above_holder; l++) {
     const loom_cut *cut = &p->loops[l];
@@ -168,7 +167,7 @@ static bool units_are_apart(const loom_numbers *p) {
           return false;
     if (cut->first != cut->tile) return false;
   }
-  return !p->retain;
+  return true;
 }
 
 bool loom_count_traffic(loom_tally *t, const loom_numbers *p, unsigned figures,

@@ -30,12 +30,9 @@ static bool begin_side(units *u, side *s, const loom_numbers *p, loom_view view)
   s->groups = loom_tally_new(u->t, (size_t)p->n_groups + 1, sizeof *s->groups);
   if (!s->groups) return false;
   for (int l = 0; l < p->above_holder; l++) s->n_advance += !p->loops[l].spatial;
-  for (int g = 0; g < p->n_groups; g++) {
+  for (int g = 0; g < p->n_groups; g++)
     if (!loom_grouped_begin(u->t, p, &p->groups[g], view, &s->groups[g])) return false;
-    for (int v = 0; v < p->groups[g].n_variables; v++)
-      u->uneven |= p->retain && (s->groups[g].chains[v].uneven ||
-                                 (p->to_one_unit && s->groups[g].chains[v].idles));
-  }
+  u->uneven |= p->retain && !loom_contents_factor(p, s->groups);
   return true;
 }
 
