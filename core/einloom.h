@@ -666,7 +666,8 @@ LOOM_API const char *loom_buffet_field_name(loom_buffet_field field);
 
 /* reads, writes, occupancy: values, values, bits; *_actions: actions.  Deliveries: values arriving
 ** at all instances; departures: values leaving them upwards; drains: departures that are reads of
-** the holder; fewest_live: bits that must be there at one time at least. */
+** the holder; fewest_live: bits that must be there at one time at least, LOOM_NONE too where counting
+** them takes too long. */
 typedef struct loom_buffet {
   const char *tensor, *level;
   loom_expr field[LOOM_N_BUFFET_FIELDS];

@@ -93,7 +93,10 @@ bool loom_fewest_live(loom_analysis *an, size_t above_holder, loom_expr *live) {
   descent d = {.above = above_holder};
   if (!has_form(an)) {
     *live = count_live(an, above_holder);
-    return *live != LOOM_NONE;
+    if (*live != LOOM_NONE || loom_error_status(an->ctx) != LOOM_ERR_LIMIT)
+      return *live != LOOM_NONE;
+    loom_error_clear(an->ctx);
+    return true;
   }
   for (size_t i = 0; i < an->n_loops; i++)
     an->exact->ways[i] = is_below(an, &d, i) || an->exact->place[i] < an->exact->from

@@ -211,7 +211,9 @@ function Buffet:__index(name)
   local value = buffet_field(data, name)
   if value == nil then
     if is_exact_field(name) then
-      error(("%s is counted by the model exact alone"):format(name), 2)
+      local counts = data.record.total_deliveries ~= nil
+      error(counts and name .. ": counting it takes too long"
+        or name .. " is counted by the model exact alone", 2)
     end
     local what = ("buffet %s of %s"):format(data.record.tensor, data.record.level)
     unknown(what, name, buffet_names(), 2)
