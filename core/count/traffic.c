@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Traffic of a holder, group by group: tiles, index vectors and units are products over the groups of
-** variables, so that sums over them are products of sums (doc/formulas.md#counting).
+** variables, so that sums over them are products of sums (doc/formulas.md#exact-counting).
 ** Invariant: a group's figures are of its own index vectors and units alone; what is put together
 ** from them is exact as long as no unit idles before it works (loom_chain.uneven). */
 #include <string.h>

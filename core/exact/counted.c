@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures without a closed form: what the counting engine is asked (doc/formulas.md#exact-counted).
+/* Figures without a closed form: what the counting engine is asked (doc/formulas.md#exact-counting).
 ** Invariant: a problem has the loops of some variables alone, because groups of variables count
 ** independently of one another; where contents are retained, of all whose tiles change. */
 #include "exact/exact.h"
