@@ -1552,6 +1552,64 @@ typedef struct loom_tiling_options {
 LOOM_API loom_status loom_tiling_select(loom_graph *g, const loom_kernel_steps *steps,
                                         const loom_tiling_options *options, loom_tiling *out);
 
+/* ---- coalescing --------------------------------------------------------------------------- */
+
+/* Which variables of a kernel an access walks element by element, and how to split one so that another
+** access is walked too.  e: an address in one variable for loom_zero_of and loom_unit_factor. */
+
+/* The value of the variable that makes e, a factor of a term, 0: of (a // d) % m where a = m, of others
+** where e = 0.  False: none is found, or an error. */
+LOOM_API bool loom_zero_of(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_expr *value);
+/* The whole number f such that e is 1 where its variable is f and its products are 0: split into
+** outer * f + inner the address grows by one along the outer part.  False: none, or an error. */
+LOOM_API bool loom_unit_factor(loom_ctx *ctx, loom_expr e, loom_expr *factor);
+/* The first of n loops along which e grows by exactly one element at the origin; -1: none. */
+LOOM_API ptrdiff_t loom_unit_loop(loom_ctx *ctx, loom_expr e, size_t n, const loom_extent *loops,
+                                  const loom_given *given);
+/* The product of the sizes of the loops in e, at the hints. */
+LOOM_API loom_expr loom_address_points(loom_ctx *ctx, loom_expr e, size_t n,
+                                       const loom_extent *loops, const loom_given *given);
+
+/* An address of a kernel in its common loops, with the buffers accessed there. */
+typedef struct loom_common_address {
+  loom_expr index;
+  size_t n;
+  const int *buffers;
+} loom_common_address;
+typedef struct loom_coalesced {
+  loom_expr variable;
+  int64_t score; /* bytes walked along it, twice for writes */
+} loom_coalesced;
+typedef struct loom_coalescing {
+  size_t n_pointwise, n_reduction;
+  const loom_extent *loops; /* common to all operations: n0, n1, ..., pointwise first */
+  size_t n_reads, n_writes, n_coalesced;
+  const loom_common_address *reads, *writes;
+  const loom_coalesced *coalesced; /* in order of first occurrence */
+  loom_expr split_variable;        /* LOOM_NONE: no split is suggested */
+  int64_t split_factor, split_score;
+} loom_coalescing;
+
+/* The analysis of a kernel.  NULL without an error: it gives up (an extent is not a number, or an
+** index holds a value loaded at run time). */
+LOOM_API LOOM_GIVE loom_coalescing *loom_coalesce(loom_graph *g, const loom_kernel_steps *steps);
+LOOM_API void loom_coalescing_free(loom_coalescing *c);
+
+/* Tilings along coalesced variables: each with the scores of its ranges (-1: none). */
+typedef struct loom_scored_tiling {
+  loom_tiling tiling;
+  int64_t score[LOOM_N_PREFIXES], total;
+} loom_scored_tiling;
+/* All of up to max_tiles (0: three) pointwise ranges: how many, of which up to capacity are written;
+** -1 with an error. */
+LOOM_API ptrdiff_t loom_coalesced_tilings(loom_graph *g, const loom_kernel_steps *steps,
+                                          const loom_coalescing *c, size_t max_tiles,
+                                          loom_scored_tiling *out, size_t capacity);
+/* The best of them that fits, else one range for each side without scores. */
+LOOM_API loom_status loom_coalesced_select(loom_graph *g, const loom_kernel_steps *steps,
+                                           const loom_coalescing *c, size_t max_tiles,
+                                           loom_scored_tiling *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -26,6 +26,7 @@
 #define BIND_RANGES "einloom.ranges"
 #define BIND_GRAPH "einloom.graph"
 #define BIND_PLAN "einloom.plan"
+#define BIND_COALESCING "einloom.coalescing"
 #define BIND_ERROR "einloom.error"
 
 typedef struct bind_object bind_object;
@@ -220,6 +221,7 @@ void bind_open_graph(lua_State *L);
 void bind_open_plan(lua_State *L);
 void bind_open_launch(lua_State *L);
 void bind_open_tilings(lua_State *L);
+void bind_open_coalesce(lua_State *L);
 
 /* The graph at index i; begins the call in its context (graph.c).  [-0, +0, v] */
 loom_graph *bind_check_graph(bind_scope *s, lua_State *L, int i);
@@ -239,6 +241,13 @@ int bind_graph_candidates(lua_State *L);
 int bind_graph_blocks(lua_State *L);
 int bind_graph_fits(lua_State *L);
 int bind_graph_tiling(lua_State *L);
+/* The methods coalesce, coalesced_tilings and coalesced_tiling (coalesce.c). */
+int bind_graph_coalesce(lua_State *L);
+int bind_graph_coalesced_tilings(lua_State *L);
+int bind_graph_coalesced_tiling(lua_State *L);
+/* The loops {{variable, size}, ...} at index i, in memory pushed on the stack (loops.c).
+** [-0, +1, v] */
+loom_extent *bind_check_nest(bind_scope *s, int i, size_t *n);
 /* The schedule at index i and the extents {N, R} at i + 1, in memory pushed on the stack.
 ** [-0, +1, v] */
 loom_kernel_steps bind_check_steps(bind_scope *s, const loom_graph *g, int i);

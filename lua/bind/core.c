@@ -50,6 +50,7 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_plan(L);
   bind_open_launch(L);
   bind_open_tilings(L);
+  bind_open_coalesce(L);
   open_json(L);
   return 1;
 }

@@ -456,6 +456,9 @@ void bind_open_graph(lua_State *L) {
                                      {"block_tilings", bind_graph_blocks},
                                      {"fits", bind_graph_fits},
                                      {"tiling", bind_graph_tiling},
+                                     {"coalesce", bind_graph_coalesce},
+                                     {"coalesced_tilings", bind_graph_coalesced_tilings},
+                                     {"coalesced_tiling", bind_graph_coalesced_tiling},
                                      {NULL, NULL}};
   bind_object_type(L, BIND_GRAPH, methods);
   bind_set_makers(L, makers);

@@ -199,15 +199,13 @@ static int l_loops_lack_reduction(lua_State *L) {
 
 /* ---- accesses ----------------------------------------------------------------------------- */
 
-/* The index at i and the loops {{variable, size}, ...} at i + 1, in memory pushed on the stack.
-** [-0, +1, v] */
-static loom_address check_address(bind_scope *s, int i) {
+loom_extent *bind_check_nest(bind_scope *s, int i, size_t *n) {
   lua_State *L = s->L;
-  luaL_checktype(L, i + 1, LUA_TTABLE);
-  size_t n = lua_rawlen(L, i + 1);
-  loom_extent *loops = lua_newuserdatauv(L, (n + 1) * sizeof *loops, 0);
-  for (size_t k = 0; k < n; k++) {
-    lua_rawgeti(L, i + 1, (lua_Integer)k + 1);
+  luaL_checktype(L, i, LUA_TTABLE);
+  *n = lua_rawlen(L, i);
+  loom_extent *loops = lua_newuserdatauv(L, (*n + 1) * sizeof *loops, 0);
+  for (size_t k = 0; k < *n; k++) {
+    lua_rawgeti(L, i, (lua_Integer)k + 1);
     if (!lua_istable(L, -1)) luaL_error(L, "loop %d: {variable, size} expected", (int)k + 1);
     lua_rawgeti(L, -1, 1);
     loops[k].variable = bind_take(s, "variable");
@@ -215,7 +213,16 @@ static loom_address check_address(bind_scope *s, int i) {
     loops[k].size = bind_take(s, "size");
     lua_pop(L, 1);
   }
-  return (loom_address){bind_arg(s, i), n, loops};
+  return loops;
+}
+
+/* The index at i and the loops {{variable, size}, ...} at i + 1, in memory pushed on the stack.
+** [-0, +1, v] */
+static loom_address check_address(bind_scope *s, int i) {
+  loom_address address;
+  address.loops = bind_check_nest(s, i + 1, &address.n);
+  address.index = bind_arg(s, i);
+  return address;
 }
 
 static void push_loops(bind_scope *s, size_t n, const loom_extent *loops) {

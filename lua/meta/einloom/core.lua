@@ -277,6 +277,10 @@ function core.compile(outputs, symbols) end
 ---@field tiling_create fun(self: einloom.Context, ...: any): einloom.Tiling?
 ---@field tiling_complete fun(self: einloom.Context, ...: any): einloom.Tiling?
 ---@field tiling_good_size fun(self: einloom.Context, ...: any): boolean?
+---@field zero_of fun(self: einloom.Context, ...: any): einloom.Expr?
+---@field unit_factor fun(self: einloom.Context, ...: any): einloom.Expr?
+---@field unit_loop fun(self: einloom.Context, ...: any): integer?
+---@field address_points fun(self: einloom.Context, ...: any): einloom.Expr
 ---@field moved_bytes fun(self: einloom.Context, ...: any): einloom.Expr?
 ---@field call_flops fun(self: einloom.Context, ...: any): einloom.Expr
 ---@field combine fun(self: einloom.Context, ...: any): integer[][]?
@@ -543,6 +547,9 @@ function core.index_narrow(extent, sizes, options) end
 ---@field block_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.Tiling[]?, string?, string?
 ---@field fits fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], tiling: einloom.Tiling): boolean?, string?, string?
 ---@field tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], options?: { max_tiles?: integer, blocks?: boolean, reductions?: boolean }): einloom.Tiling?, string?, string?
+---@field coalesce fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[]): einloom.Coalescing?, string?, string?
+---@field coalesced_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.ScoredTiling[]?, string?, string?
+---@field coalesced_tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.ScoredTiling?, string?, string?
 ---@field plan fun(self: einloom.CoreGraph): einloom.CorePlan?, string?, string?
 
 ---@param options? einloom.SplitOptions extents and hints of symbolic sizes
@@ -563,6 +570,11 @@ function core.graph(options) end
 ---All but kind, schedule and flops only of kernels with loops; hint only of reductions.
 ---@alias einloom.KernelFacts { kind: einloom.OpKind, schedule: string[], flops: einloom.Expr, extents: einloom.Expr[], tiling: einloom.Tiling, one_pass: boolean, no_x: boolean, entries: einloom.RangeEntry[], ops: einloom.KernelOp[], narrow: boolean, narrow_proved: boolean, hint?: string, memory: { one_pass: einloom.Traffics, looped: einloom.Traffics }, in_place: string[][], arguments: { kind: "buffer"|"in_place"|"size", buffer?: string, symbol?: einloom.Expr, written: boolean }[], never_stored: string[], mixed_layouts: string[][], bytes?: einloom.Expr }
 
+---Addresses in the common loops of a kernel (n0, n1, ...), what is walked along each, a suggested split.
+---@alias einloom.Coalescing { pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: { index: einloom.Expr, buffers: string[] }[], writes: { index: einloom.Expr, buffers: string[] }[], coalesced: { variable: einloom.Expr, score: integer }[], split?: { variable: einloom.Expr, factor: integer, score: integer } }
+---Scores by prefix, absent where there is none.
+---@alias einloom.ScoredTiling { tiling: einloom.Tiling, scores: table<einloom.Prefix, integer>, total: integer }
+
 ---@class einloom.CorePlan: userdata
 ---@field close fun(self: einloom.CorePlan)
 ---@field kernel fun(self: einloom.CorePlan, info: einloom.KernelInfo): integer?, string?, string?
@@ -581,6 +593,23 @@ function core.tiling_complete(side, extents) end
 ---@param options? einloom.SplitOptions
 ---@return boolean? good, string? message, string? kind
 function core.tiling_good_size(size, options) end
+---@param e einloom.Number a factor of a term
+---@param variable einloom.Expr
+---@return einloom.Expr? value at which it is 0
+function core.zero_of(e, variable) end
+---@param e einloom.Number an address in one variable
+---@return einloom.Expr? factor split off, it lets the address grow by one along the outer part
+function core.unit_factor(e) end
+---@param e einloom.Number
+---@param loops einloom.Expr[][] {variable, size}
+---@param options? einloom.SplitOptions
+---@return integer? position of the loop along which the address grows by one
+function core.unit_loop(e, loops, options) end
+---@param e einloom.Number
+---@param loops einloom.Expr[][] {variable, size}
+---@param options? einloom.SplitOptions
+---@return einloom.Expr points product of the sizes of the loops in it
+function core.address_points(e, loops, options) end
 ---@param tiling einloom.Tiling
 ---@param arguments { elements: einloom.Number, bytes: integer, indices: integer }[]
 ---@param in_place integer

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Loops that all operations of a kernel can be written in. */
+#ifndef EINLOOM_COMMON_H
+#define EINLOOM_COMMON_H
+
+#include "simd/graph.h"
+
+/* The sizes of a nest: pointwise loops, then reduced ones. */
+typedef struct loom_nest_sizes {
+  size_t n_pointwise, n_reduction;
+  const loom_expr *sizes;
+} loom_nest_sizes;
+
+/* The sides of an operation in a kernel of these extents: its own, or (pointwise over all points of a
+** reduction) its inner loops that multiply to the reduction extent as the reduced ones.  *split: the
+** number of loops on the pointwise side; false: there are no such loops. */
+bool loom_common_sides(loom_graph *g, const loom_op *op, const loom_kernel_steps *steps,
+                       size_t *split);
+/* The common loops of the operations of the kernel, in the arena.  False with an error. */
+bool loom_common_loops(loom_graph *g, const loom_kernel_steps *steps, loom_arena *arena,
+                       loom_nest_sizes *out);
+
+#endif
