@@ -7,7 +7,7 @@ local model = require "einloom.model"
 local nests = require "support.random_nests"
 
 local cases = tonumber(os.getenv "EINLOOM_CASES") or 300
-local seed = tonumber(os.getenv "SEED") or 1
+local seed = front.seed
 
 local function with(options, more)
   local all = { allow_growing_tiles = true }
@@ -92,10 +92,10 @@ describe("random nests", function()
   end)
 
   it("are counted by the model exact as they are walked", function()
-    compare("exact", { fused = false }, exact)
+    compare("exact", {}, exact)
   end)
 
   it("have formulas in the model exact that give what is walked at the point", function()
-    compare("exact, symbolic,", { fused = false }, symbolic)
+    compare("exact, symbolic,", {}, symbolic)
   end)
 end)
