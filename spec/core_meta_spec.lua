@@ -57,6 +57,7 @@ describe("lua/meta/einloom/core.lua", function()
       ["einloom.CoreWorkload"] = core.workload(),
       ["einloom.CoreArch"] = core.arch(),
       ["einloom.CoreMapping"] = core.mapping(),
+      ["einloom.CoreSpace"] = core.space {},
       ["einloom.CoreResult"] = r,
       ["einloom.CoreCosts"] = assert(core.cost(r, w, a, m)),
       ["einloom.CoreRanges"] = assert(core.ranges { x = 4 }),

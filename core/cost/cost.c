@@ -52,6 +52,7 @@ loom_expr loom_cost_fraction(loom_costing *c, int component, loom_expr bits) {
 }
 
 int loom_cost_largest(loom_costing *c, size_t n, const loom_expr *values) {
+  if (c->options->leave_undecided) return -1;
   for (size_t i = 0; i < n; i++) {
     bool largest = true;
     for (size_t k = 0; k < n && largest; k++)

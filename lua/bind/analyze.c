@@ -106,17 +106,18 @@ static void read_options(bind_callbacks *callbacks, loom_options *options) {
                                       "allow_unmapped_einsums",
                                       "uncounted_drains",
                                       "partial_sums_to_one_unit",
+                                      "round_trips",
                                       "analyzers",
                                       "model",
                                       "lifetime",
                                       NULL};
   static const char *const models[] = {"exact", "reference", NULL};
-  enum { N_FLAGS = 5, ANALYZERS = N_FLAGS };
+  enum { N_FLAGS = 6, ANALYZERS = N_FLAGS };
   lua_State *L = callbacks->scope->L;
   bind_check_options(L, 4, names);
-  bool *flags[N_FLAGS] = {&options->allow_unknown_tensors, &options->allow_growing_tiles,
-                          &options->allow_unmapped_einsums, &options->uncounted_drains,
-                          &options->partial_sums_to_one_unit};
+  bool *flags[N_FLAGS] = {&options->allow_unknown_tensors,    &options->allow_growing_tiles,
+                          &options->allow_unmapped_einsums,   &options->uncounted_drains,
+                          &options->partial_sums_to_one_unit, &options->round_trips};
   for (int i = 0; i < N_FLAGS; i++) {
     lua_getfield(L, 4, names[i]);
     *flags[i] = lua_toboolean(L, -1);

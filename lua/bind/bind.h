@@ -27,6 +27,7 @@
 #define BIND_GRAPH "einloom.graph"
 #define BIND_PLAN "einloom.plan"
 #define BIND_COALESCING "einloom.coalescing"
+#define BIND_SPACE "einloom.space"
 #define BIND_ERROR "einloom.error"
 
 typedef struct bind_object bind_object;
@@ -269,6 +270,7 @@ void bind_check_split(bind_scope *s, int i, loom_split_options *options, loom_gi
 loom_loops bind_check_loops(bind_scope *s, int i);
 /* The field of the table at index i as a flag. */
 bool bind_flag(lua_State *L, int i, const char *name);
+void bind_open_space(lua_State *L);
 
 /* Fields of the table at the top of the stack; NULL and LOOM_NONE set nothing (stats.c). */
 void bind_set_string(lua_State *L, const char *key, const char *value);

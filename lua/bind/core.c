@@ -51,6 +51,7 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_launch(L);
   bind_open_tilings(L);
   bind_open_coalesce(L);
+  bind_open_space(L);
   open_json(L);
   return 1;
 }

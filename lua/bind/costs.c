@@ -253,12 +253,15 @@ static loom_expr run_formula(void *data, loom_ctx *ctx, const loom_latency_query
 
 /* The options at index 5; unknown ones are refused.  [-0, +2, v] */
 static void read_options(bind_callbacks *callbacks, loom_cost_options *options) {
-  static const char *const names[] = {"allow_exceeded_limits", "latencies", NULL};
+  static const char *const names[] = {"allow_exceeded_limits", "latencies", "leave_undecided",
+                                      NULL};
   lua_State *L = callbacks->scope->L;
   bind_check_options(L, 5, names);
   lua_getfield(L, 5, names[0]);
   options->allow_exceeded_limits = lua_toboolean(L, -1);
-  lua_pop(L, 1);
+  lua_getfield(L, 5, names[2]);
+  options->leave_undecided = lua_toboolean(L, -1);
+  lua_pop(L, 2);
   size_t n = bind_check_callbacks(callbacks, 5, names[1]), i = 0;
   loom_component_latency *list = lua_newuserdatauv(L, (n + 1) * sizeof *list, 0);
   if (n > 0) {

@@ -494,10 +494,11 @@ local function add_commands(parser)
   add_conventions(s)
   local v = parser:command("verify", "Compute the cases of files and compare strictly.")
   v:argument("files",
-    "JSON files: schemas mapping/1, fixed/1, simd/1, tiles/1, expr/1; - is the standard input.")
+    "JSON files: schemas mapping/1, fixed/1, search/1, simd/1, tiles/1, expr/1; - is the standard "
+    .. "input.")
     :args "+"
-  v:option("--layer", "What is compared: reuse, costs, totals or all."):default "all"
-    :choices { "reuse", "costs", "totals", "all" }
+  v:option("--layer", "What is compared: reuse, costs, totals, search or all."):default "all"
+    :choices { "reuse", "costs", "totals", "search", "all" }
   v:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
     :count "*"
   parser:command("repl", "Read, evaluate and print Lua, with the module as `loom`.")

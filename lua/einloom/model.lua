@@ -348,6 +348,12 @@ function model.compile_workload(w)
   return built
 end
 
+--- The core object of an architecture for a workload.
+---@param w einloom.Workload
+---@param a einloom.Arch
+---@return userdata
+function model.compile_arch(w, a) return kept(archs, w, a, build_arch) end
+
 local options_known = {
   allow_unknown_tensors = true, allow_growing_tiles = true, allow_unmapped_einsums = true,
   analyzers = true,

@@ -9,7 +9,7 @@ local errors = require "einloom.errors"
 
 local verify = {}
 
-verify.layers = { "reuse", "costs", "totals", "all" }
+verify.layers = { "reuse", "costs", "totals", "search", "all" }
 
 local null, array = core.json.null, core.json.array
 
@@ -27,6 +27,10 @@ local adapters = {
   ["simd/1"] = {
     module = "einloom.verify.simd", list = "cases",
     head = set("schema", "family", "about", "cases", "note"),
+  },
+  ["search/1"] = {
+    module = "einloom.verify.search", list = "cases",
+    head = set("schema", "model", "tolerance", "source", "about", "cases", "note"),
   },
   ["expr/1"] = {
     module = "einloom.verify.expr", list = "expressions",
@@ -73,15 +77,17 @@ local function is_object(value)
 end
 
 local function tolerances_of(raw, path)
-  local given, found = raw.tolerance, { default = 1e-9, totals = 1e-6 }
+  local given = raw.tolerance
+  local found = { default = 1e-9, totals = 1e-6, objective = 1e-5, front = 1e-4 }
   if given ~= nil and not is_object(given) then
     errors.raise("bad_case", "tolerance is no object", { file = path })
   end
   for name, value in pairs(given or {}) do
     local fits = type(value) == "number" and value >= 0 and value <= largest_tolerance
     if found[name] == nil or not fits then
-      errors.raise("bad_case", ("tolerance.%s: %s is no tolerance from 0 to %s of 'default' or"
-        .. " 'totals'"):format(name, tostring(value), largest_tolerance), { file = path })
+      errors.raise("bad_case", ("tolerance.%s: %s is no tolerance from 0 to %s of %s"):format(name,
+        tostring(value), largest_tolerance, table.concat(errors.keys(found), ", ")),
+        { file = path })
     end
     found[name] = value
   end
@@ -158,6 +164,8 @@ local function check_case(adapter, family, tolerances, raw, layer, differ, wrapp
   local run = {
     tolerance = tolerances.default,
     totals_tolerance = tolerances.totals,
+    objective_tolerance = tolerances.objective,
+    front_tolerance = tolerances.front,
     samples = {},
     names = {},
     family = family,
@@ -234,7 +242,7 @@ end
 
 --- Checks files; a file that cannot be read as cases is written as a line and fails.
 ---@param paths string[]
----@param layer? string "reuse", "costs", "totals" or "all" (default)
+---@param layer? string "reuse", "costs", "totals", "search" or "all" (default)
 ---@param write fun(line: string)
 ---@param complain? fun(message: string) for files that cannot be read; `write` without it
 ---@return einloom.VerifySummary

@@ -264,6 +264,7 @@ function core.compile(outputs, symbols) end
 ---@field workload fun(self: einloom.Context): einloom.CoreWorkload
 ---@field arch fun(self: einloom.Context): einloom.CoreArch
 ---@field mapping fun(self: einloom.Context): einloom.CoreMapping
+---@field space fun(self: einloom.Context, options: table): einloom.CoreSpace
 ---@field ranges fun(self: einloom.Context, tiling: table, options?: einloom.RangesOptions): einloom.CoreRanges?
 ---@field split_loops fun(self: einloom.Context, ...: any): einloom.Split?
 ---@field map_loops fun(self: einloom.Context, ...: any): einloom.Split?
@@ -397,7 +398,7 @@ function core.tile_sequence(mode, outer, tile, first) end
 ---@param w einloom.CoreWorkload
 ---@param a einloom.CoreArch
 ---@param m einloom.CoreMapping
----@param options? { allow_unknown_tensors?: boolean, allow_growing_tiles?: boolean, allow_unmapped_einsums?: boolean, analyzers?: table<string, einloom.Analyzer>, model?: "reference"|"exact", lifetime?: "scope"|"retain", uncounted_drains?: boolean, partial_sums_to_one_unit?: boolean }
+---@param options? { allow_unknown_tensors?: boolean, allow_growing_tiles?: boolean, allow_unmapped_einsums?: boolean, round_trips?: boolean, analyzers?: table<string, einloom.Analyzer>, model?: "reference"|"exact", lifetime?: "scope"|"retain", uncounted_drains?: boolean, partial_sums_to_one_unit?: boolean }
 ---@return einloom.CoreResult? result, string? message, string? kind
 function core.analyze(w, a, m, options) end
 
@@ -427,9 +428,30 @@ function core.simulate(w, a, m, options, symbols, values) end
 ---@param w einloom.CoreWorkload
 ---@param a einloom.CoreArch
 ---@param m einloom.CoreMapping
----@param options? { allow_exceeded_limits?: boolean, latencies?: table<string, einloom.LatencyFormula> }
+---@param options? { allow_exceeded_limits?: boolean, leave_undecided?: boolean, latencies?: table<string, einloom.LatencyFormula> }
 ---@return einloom.CoreCosts? costs, string? message, string? kind
 function core.cost(r, w, a, m, options) end
+
+-- ---- searching ------------------------------------------------------------------------------
+
+---@class einloom.CoreSpace: userdata
+---@field close fun(self: einloom.CoreSpace)
+---@field memory fun(self: einloom.CoreSpace, component: string, bits: number, open?: boolean): integer
+---@field einsum fun(self: einloom.CoreSpace, name: string, sizes: integer[], uneven?: boolean[]): integer
+---@field dimension fun(self: einloom.CoreSpace, einsum: integer, component: string, dimension: string, count: number, min_fraction?: number): integer
+---@field tensor fun(self: einloom.CoreSpace, einsum: integer, name: string, ranks: integer[]): integer
+---@field add fun(self: einloom.CoreSpace, einsum: integer, costs: einloom.CoreCosts, template: einloom.CoreTemplate): integer
+---@field explore fun(self: einloom.CoreSpace, einsum: integer)
+---@field counts fun(self: einloom.CoreSpace, einsum: integer): table<string, number>
+---@field join fun(self: einloom.CoreSpace, uses: { einsum: integer, tensors: integer[] }[])
+---@field results fun(self: einloom.CoreSpace): integer
+---@field result fun(self: einloom.CoreSpace, result: integer): number[]
+---@field choice fun(self: einloom.CoreSpace, result: integer, use: integer): integer, integer[], integer[]
+
+---What is minimised, and the most loops with several trips above shared tensors.
+---@param options { energy?: boolean, latency?: boolean, usage?: boolean, product?: boolean, max_fused?: integer, max_fused_per_variable?: integer }
+---@return einloom.CoreSpace
+function core.space(options) end
 
 -- ---- ranges of kernels ------------------------------------------------------------------------
 

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/* Chains of tiles of one variable, from the innermost loop outwards.  Two partial chains of one
+** extent have the same ways to go on, so what compares equal or less in every product of powers of the
+** tiles chosen so far stays so (products of what comes are positive). */
+#include <math.h>
+#include <string.h>
+
+#include "search/search.h"
+
+/* A product of powers that has to be small, or large. */
+typedef struct watch {
+  int factor;
+  bool large;
+} watch;
+
+/* A least share of a limited column: coefficient * factor, the other variables at their least. */
+typedef struct load {
+  double coefficient;
+  int factor;
+} load;
+
+typedef struct chains {
+  loom_nest *nest;
+  const loom_search_variable *v;
+  int variable;
+  LOOM_VEC(watch) watches;
+  LOOM_VEC(load) loads;
+  LOOM_VEC(size_t) load_ends; /* of each limited column */
+  LOOM_VEC(double) limits;
+  LOOM_VEC(int64_t) tiles; /* candidates, ascending */
+  bool compared[256];
+} chains;
+
+static bool add_watch(chains *c, int factor, bool large) {
+  if (factor == 0) return true;
+  for (size_t i = 0; i < c->watches.n; i++)
+    if (c->watches.at[i].factor == factor && c->watches.at[i].large == large) return true;
+  watch w = {factor, large};
+  return loom_vec_push(c->nest->ctx, &c->watches, w);
+}
+
+static bool list_watches(chains *c, const loom_search_level *first, const loom_search_level *level,
+                         const double *values) {
+  for (size_t i = 0; i < level->terms.n; i++) {
+    const loom_step_term *t = &level->terms.at[i];
+    const loom_column *column = &c->nest->columns.at[first->bases.at[t->from].column];
+    if (!column->compared && column->limit == INFINITY) continue;
+    bool negative = values[t->from] < 0;
+    if (!add_watch(c, t->p, negative)) return false;
+    if (t->n > 0 && !add_watch(c, t->n, !negative)) return false;
+  }
+  return true;
+}
+
+static bool list_loads(chains *c) {
+  loom_nest *nest = c->nest;
+  for (size_t i = 0; i < nest->columns.n; i++) {
+    const loom_column *column = &nest->columns.at[i];
+    if (column->limit == INFINITY) continue;
+    for (size_t k = 0; k < column->items.n; k++) {
+      const loom_item *item = &column->items.at[k];
+      if (item->n[0] >= 0) continue;
+      load l = {item->coefficient, item->p[c->variable]};
+      for (int v = 0; v < nest->n_variables; v++) {
+        if (v == c->variable) continue;
+        l.coefficient *= item->coefficient > 0 ? loom_factor_min(nest, v, item->p[v])
+                                               : loom_factor_max(nest, v, item->p[v]);
+      }
+      if (!loom_vec_push(nest->ctx, &c->loads, l)) return false;
+    }
+    if (!loom_vec_push(nest->ctx, &c->load_ends, c->loads.n) ||
+        !loom_vec_push(nest->ctx, &c->limits, column->limit))
+      return false;
+  }
+  return true;
+}
+
+static double power(double x, int exponent) {
+  double result = 1;
+  int n = exponent < 0 ? -exponent : exponent;
+  while (n-- > 0) result *= x;
+  return exponent < 0 ? 1 / result : result;
+}
+
+/* The least that a factor can become when loops outside position `from` have tiles of at least t. */
+static double least_factor(const chains *c, int factor, const int32_t *tiles, int from) {
+  const loom_factor *f = &c->v->factors.at[factor];
+  double product = 1;
+  for (int j = c->v->n_loops - 2; j >= from; j--)
+    product *= power(tiles[c->v->loop[j]], f->power[j]);
+  double t = tiles[c->v->loop[from]];
+  for (int j = 0; j < from; j++) {
+    if (f->power[j] < 0) return 0;
+    product *= power(t, f->power[j]);
+  }
+  return product;
+}
+
+static bool fits(const chains *c, const int32_t *tiles, int from) {
+  size_t k = 0;
+  for (size_t i = 0; i < c->limits.n; i++) {
+    double sum = 0;
+    for (; k < c->load_ends.at[i]; k++) {
+      const load *l = &c->loads.at[k];
+      if (l->coefficient < 0) {
+        sum = -INFINITY;
+        k = c->load_ends.at[i];
+        break;
+      }
+      sum += l->coefficient * least_factor(c, l->factor, tiles, from);
+    }
+    if (sum > c->limits.at[i] * (1 + 1e-12)) return false;
+  }
+  return true;
+}
+
+static int count_bits(uint32_t x) {
+  int n = 0;
+  for (; x; x &= x - 1) n++;
+  return n;
+}
+
+/* Notes that the loop at a position runs `trips` times; false if it may not. */
+static bool run_loop(const chains *c, int position, double trips, int32_t tile, double *keys,
+                     uint32_t *fused, const int32_t *tiles) {
+  const loom_nest *nest = c->nest;
+  int index = c->v->loop[position];
+  const loom_space_loop *loop = &nest->loops[index];
+  if (index < nest->n_fused && trips > 1) {
+    *fused |= (uint32_t)1 << index;
+    keys[index] = tile;
+    if (nest->max_fused_per_variable >= 0) {
+      uint32_t own = 0;
+      for (int j = 0; j < c->v->n_loops; j++)
+        if (c->v->loop[j] < nest->n_fused) own |= *fused & (uint32_t)1 << c->v->loop[j];
+      if (count_bits(own) > nest->max_fused_per_variable) return false;
+    }
+    if (nest->max_fused >= 0 && count_bits(*fused) > nest->max_fused) return false;
+  }
+  if (loop->dimension < 0) return true;
+  const loom_search_dim *dim = &nest->dims[loop->dimension];
+  double used = trips;
+  for (int j = position + 1; j < c->v->n_loops; j++)
+    if (nest->loops[c->v->loop[j]].dimension == loop->dimension)
+      used *= (double)tiles[c->v->loop[j - 1]] / tiles[c->v->loop[j]];
+  if (used > dim->count) return false;
+  if (dim->min_fraction > 0) keys[nest->n_fused + loop->dimension] = used;
+  return loom_nest_may_spread(nest, keys + nest->n_fused);
+}
+
+static bool extend(chains *c, const loom_rows *from, size_t i, int position, int32_t tile,
+                   loom_rows *to) {
+  const loom_nest *nest = c->nest;
+  ptrdiff_t r = loom_rows_add(nest->ctx, to);
+  if (r < 0) return false;
+  size_t row = (size_t)r, k = (size_t)to->n_keys, t = (size_t)to->n_tiles, w = c->watches.n;
+  double *keys = to->keys + row * k, *values = to->values + row * (size_t)to->n_values;
+  int32_t *tiles = to->tiles + row * t;
+  memcpy(keys, from->keys + i * k, k * sizeof *keys);
+  memcpy(tiles, from->tiles + i * t, t * sizeof *tiles);
+  to->fused[row] = from->fused[i];
+  int inner = c->v->loop[position + 1], index = c->v->loop[position];
+  tiles[index] = tile;
+  double trips = (double)tile / tiles[inner];
+  keys[k - 1] = tile;
+  if (!run_loop(c, position + 1, trips, tiles[inner], keys, &to->fused[row], tiles) ||
+      !fits(c, tiles, position)) {
+    to->n--;
+    return true;
+  }
+  const double *old = from->values + i * (size_t)from->n_values;
+  for (size_t j = 0; j < w; j++) {
+    int exponent = c->v->factors.at[c->watches.at[j].factor].power[position];
+    values[j] = exponent ? old[j] * power(tile, exponent) : old[j];
+  }
+  return true;
+}
+
+static bool extend_all(chains *c, const loom_rows *from, int position, loom_rows *to) {
+  int inner = c->v->loop[position + 1];
+  for (size_t i = 0; i < from->n; i++) {
+    int64_t t = from->tiles[i * (size_t)from->n_tiles + (size_t)inner];
+    double last = INFINITY;
+    for (size_t k = 0; k < c->tiles.n; k++) {
+      int64_t tile = c->tiles.at[k];
+      if (tile % t != 0) continue;
+      double trips = ceil((double)c->v->size / (double)tile);
+      if (trips == last) continue;
+      last = trips;
+      if (!extend(c, from, i, position, (int32_t)tile, to)) return false;
+    }
+  }
+  return true;
+}
+
+static bool list_tiles(chains *c) {
+  const loom_space_loop *outermost = &c->nest->loops[c->v->loop[0]];
+  bool uneven = c->v->uneven && outermost->dimension < 0;
+  for (int64_t t = 1; uneven ? t <= c->v->size : t * t <= c->v->size; t++)
+    if ((uneven || c->v->size % t == 0) && !loom_vec_push(c->nest->ctx, &c->tiles, t)) return false;
+  for (size_t i = uneven ? 0 : c->tiles.n; i-- > 0;) {
+    int64_t t = c->v->size / c->tiles.at[i];
+    if (t != c->tiles.at[i] && !loom_vec_push(c->nest->ctx, &c->tiles, t)) return false;
+  }
+  return true;
+}
+
+static void init_rows(const chains *c, loom_rows *rows) {
+  const loom_nest *nest = c->nest;
+  *rows = (loom_rows){.n_values = (int)c->watches.n,
+                      .n_keys = nest->n_fused + nest->n_dims + 1,
+                      .n_tiles = nest->n_loops};
+}
+
+/* Watched products that shall be large are compared by their negatives. */
+static void negate(const chains *c, loom_rows *rows) {
+  for (size_t j = 0; j < c->watches.n; j++) {
+    if (!c->watches.at[j].large) continue;
+    for (size_t i = 0; i < rows->n; i++) {
+      double *x = &rows->values[i * (size_t)rows->n_values + j];
+      *x = -*x;
+    }
+  }
+}
+
+static bool walk(chains *c, loom_rows *rows) {
+  loom_ctx *ctx = c->nest->ctx;
+  init_rows(c, rows);
+  if (loom_rows_add(ctx, rows) < 0) return false;
+  for (int k = 0; k < rows->n_keys; k++) rows->keys[k] = 1;
+  memset(rows->tiles, 0, (size_t)rows->n_tiles * sizeof *rows->tiles);
+  for (size_t j = 0; j < c->watches.n; j++) rows->values[j] = 1;
+  rows->fused[0] = 0;
+  rows->tiles[c->v->loop[c->v->n_loops - 1]] = 1;
+  for (int position = c->v->n_loops - 2; position >= 0; position--) {
+    loom_rows next;
+    init_rows(c, &next);
+    bool done = extend_all(c, rows, position, &next);
+    c->nest->counts->chains += (double)next.n;
+    if (done) {
+      negate(c, &next);
+      done = loom_rows_prune(ctx, &next, c->compared);
+      negate(c, &next);
+    }
+    loom_rows_free(ctx, rows);
+    *rows = next;
+    if (!done) return false;
+  }
+  return true;
+}
+
+/* The outermost loop of each chain; keys lose the extent. */
+static bool finish(chains *c, const loom_rows *rows, const loom_search_level *level,
+                   const double *values, loom_rows *out) {
+  const loom_nest *nest = c->nest;
+  *out = (loom_rows){.n_values = (int)level->bases.n,
+                     .n_keys = nest->n_fused + nest->n_dims,
+                     .n_tiles = nest->n_loops};
+  double factors[512];
+  if (c->v->factors.n > 512) {
+    loom_error_set(nest->ctx, LOOM_ERR_LIMIT, "a template has more than 512 factors of a variable");
+    return false;
+  }
+  for (size_t i = 0; i < rows->n; i++) {
+    ptrdiff_t r = loom_rows_add(nest->ctx, out);
+    if (r < 0) return false;
+    size_t row = (size_t)r, k = (size_t)out->n_keys;
+    double *keys = out->keys + row * k;
+    int32_t *tiles = out->tiles + row * (size_t)out->n_tiles;
+    for (size_t q = 0; q < k; q++) keys[q] = rows->keys[i * (k + 1) + q];
+    memcpy(tiles, rows->tiles + i * (size_t)rows->n_tiles, (size_t)rows->n_tiles * sizeof *tiles);
+    out->fused[row] = rows->fused[i];
+    int32_t outer = tiles[c->v->loop[0]];
+    double trips = (double)c->v->size / outer;
+    if (!run_loop(c, 0, trips, outer, keys, &out->fused[row], tiles)) {
+      out->n--;
+      continue;
+    }
+    if (!loom_nest_factors(nest, c->variable, tiles, factors)) return false;
+    double *x = out->values + row * (size_t)out->n_values;
+    for (int q = 0; q < out->n_values; q++) x[q] = 0;
+    for (size_t t = 0; t < level->terms.n; t++) {
+      const loom_step_term *term = &level->terms.at[t];
+      x[term->to] += values[term->from] * (factors[term->p] - (term->n < 0 ? 0 : factors[term->n]));
+    }
+  }
+  return true;
+}
+
+bool loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles, double *out) {
+  const loom_search_variable *v = &nest->variables[variable];
+  for (size_t i = 0; i < v->factors.n; i++) {
+    const loom_factor *f = &v->factors.at[i];
+    double product = 1;
+    for (int j = 0; j + 1 < v->n_loops; j++)
+      if (f->power[j]) product *= power(tiles[v->loop[j]], f->power[j]);
+    if (f->rounded != LOOM_NONE) {
+      const loom_expr symbol = nest->loops[v->loop[0]].tile;
+      loom_expr value = loom_int(nest->ctx, tiles[v->loop[0]]);
+      double rounded;
+      if (!loom_as_real(nest->ctx, loom_substitute(nest->ctx, f->rounded, 1, &symbol, &value),
+                        &rounded))
+        return false;
+      product *= rounded;
+    }
+    out[i] = product;
+  }
+  return true;
+}
+
+bool loom_nest_chains(loom_nest *nest, int variable, const loom_search_level *first,
+                      const double *values, const loom_search_level *level, loom_rows *out) {
+  chains c = {.nest = nest, .v = &nest->variables[variable], .variable = variable};
+  loom_rows rows = {0};
+  memset(c.compared, true, sizeof c.compared);
+  bool compared[256];
+  bool done = list_watches(&c, first, level, values) && list_loads(&c) && list_tiles(&c) &&
+              c.watches.n <= 256 && walk(&c, &rows) && finish(&c, &rows, level, values, out);
+  if (done && level->bases.n <= 256) {
+    for (size_t k = 0; k < level->bases.n; k++)
+      compared[k] = nest->columns.at[level->bases.at[k].column].compared;
+    done = loom_rows_prune(nest->ctx, out, compared);
+  }
+  loom_rows_free(nest->ctx, &rows);
+  loom_vec_free(nest->ctx, &c.watches);
+  loom_vec_free(nest->ctx, &c.loads);
+  loom_vec_free(nest->ctx, &c.load_ends);
+  loom_vec_free(nest->ctx, &c.limits);
+  loom_vec_free(nest->ctx, &c.tiles);
+  return done;
+}

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/* Einsums joined in their order.  A state has the tensors that later einsums use, each with the loops
+** above its outermost holder, and rows of values: energy, latency, then for each open memory what is
+** needed at depth 0 .. d (A: at most by branches that are over, under j shared loops) and what is
+** reserved at depth 0 .. d - 1 while the branch that is open runs (C); d loops stand above the
+** deepest of the tensors.  Derivation: doc/formulas.md#search-joining. */
+#include <math.h>
+#include <string.h>
+
+#include "search/search.h"
+
+#define FIRST_ROWS 4
+
+/* A tensor between its first and its last user. */
+typedef struct live {
+  int tensor, memory, depth;
+  double bits;
+  int ranks[LOOM_SEARCH_MAX_FUSED], dims[LOOM_SEARCH_MAX_FUSED];
+  int32_t tiles[LOOM_SEARCH_MAX_FUSED];
+} live;
+
+typedef struct state {
+  int depth, width;
+  size_t n_live, room;
+  live *lives; /* by number of the tensor */
+  size_t n, capacity, checked;
+  double *values;
+  loom_join_link *links;
+} state;
+
+typedef struct join {
+  loom_space *s;
+  loom_ctx *ctx;
+  const loom_space_one *one;
+  const loom_space_use *use;
+  size_t step;
+  int *last; /* step of the last user, by tensor */
+  int n_tensors;
+  LOOM_VEC(state) before, after;
+  size_t beam;         /* rows of a state kept at most; 0: all */
+  double *rest;        /* least of each objective that the uses from a step on add */
+  const double *goals; /* figures of complete results, which bound what is worth keeping */
+  size_t n_goals;
+} join;
+
+static int width_of(const loom_space *s, int depth) {
+  return s->n_objectives + s->n_open * (2 * depth + 1);
+}
+
+static void free_rows(loom_ctx *ctx, state *st) {
+  loom_give_back(ctx, st->values, st->capacity * (size_t)st->width, sizeof *st->values);
+  loom_give_back(ctx, st->links, st->capacity, sizeof *st->links);
+}
+
+static void free_state(loom_ctx *ctx, state *st) {
+  free_rows(ctx, st);
+  loom_give_back(ctx, st->lives, st->room, sizeof *st->lives);
+}
+
+static bool same_live(const live *a, const live *b) {
+  if (a->tensor != b->tensor || a->memory != b->memory || a->depth != b->depth) return false;
+  for (int j = 0; j < a->depth; j++)
+    if (a->ranks[j] != b->ranks[j] || a->tiles[j] != b->tiles[j] || a->dims[j] != b->dims[j])
+      return false;
+  return true;
+}
+
+/* ---- fitting ------------------------------------------------------------------------------ */
+
+static live live_of(const join *g, const loom_group *right, int position) {
+  const loom_backing *b = &right->backings[position];
+  live l = {
+      .tensor = g->use->tensors[position], .memory = b->memory, .depth = b->depth, .bits = b->bits};
+  for (int j = 0; j < b->depth; j++) {
+    l.ranks[j] = g->one->tensors.at[position].ranks[right->loops[j].variable];
+    l.tiles[j] = right->loops[j].tile;
+    l.dims[j] = right->loops[j].dimension;
+  }
+  return l;
+}
+
+static int position_of(const join *g, int tensor) {
+  for (size_t i = 0; i < g->one->tensors.n; i++)
+    if (g->use->tensors[i] == tensor) return (int)i;
+  return -1;
+}
+
+/* Every tensor of both sides is kept in the same place, and the shared loops are seen by one. */
+static bool fit(const join *g, const state *left, const loom_group *right) {
+  int seen = 0;
+  if (right->n_loops < left->depth) return false;
+  for (size_t i = 0; i < left->n_live; i++) {
+    const live *l = &left->lives[i];
+    int position = position_of(g, l->tensor);
+    if (position < 0) continue;
+    live r = live_of(g, right, position);
+    if (!same_live(l, &r)) return false;
+    if (l->depth > seen) seen = l->depth;
+  }
+  return seen >= left->depth;
+}
+
+/* The live tensors after the step. */
+static bool list_after(const join *g, const state *left, const loom_group *right, state *out) {
+  out->room = left->n_live + g->one->tensors.n;
+  out->lives = loom_realloc_array(g->ctx, NULL, 0, out->room, sizeof *out->lives);
+  if (!out->lives && out->room > 0) return false;
+  for (size_t i = 0; i < left->n_live; i++)
+    if (g->last[left->lives[i].tensor] > (int)g->step) out->lives[out->n_live++] = left->lives[i];
+  for (size_t i = 0; i < g->one->tensors.n; i++) {
+    live r = live_of(g, right, (int)i);
+    if (g->last[r.tensor] <= (int)g->step) continue;
+    size_t k = 0;
+    while (k < out->n_live && out->lives[k].tensor < r.tensor) k++;
+    if (k < out->n_live && out->lives[k].tensor == r.tensor) continue;
+    memmove(&out->lives[k + 1], &out->lives[k], (out->n_live - k) * sizeof r);
+    out->lives[k] = r;
+    out->n_live++;
+  }
+  for (size_t i = 0; i < out->n_live; i++)
+    if (out->lives[i].depth > out->depth) out->depth = out->lives[i].depth;
+  out->width = width_of(g->s, out->depth);
+  return true;
+}
+
+static state *find_after(join *g, const state *left, const loom_group *right) {
+  state st = {0};
+  if (!list_after(g, left, right, &st)) return NULL;
+  for (size_t i = 0; i < g->after.n; i++) {
+    state *other = &g->after.at[i];
+    bool same = other->n_live == st.n_live;
+    for (size_t k = 0; k < st.n_live && same; k++) same = same_live(&other->lives[k], &st.lives[k]);
+    if (!same) continue;
+    free_state(g->ctx, &st);
+    return other;
+  }
+  if (loom_vec_push(g->ctx, &g->after, st)) return &g->after.at[g->after.n - 1];
+  free_state(g->ctx, &st);
+  return NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+/* Bits at each depth that do not depend on the point: shared tensors of the right side, without
+** those the left side has counted. */
+typedef struct constants {
+  int shared, depth; /* loops shared with the left side; loops of the state after */
+  double added[32][LOOM_SEARCH_MAX_FUSED + 1];
+} constants;
+
+static void list_constants(const join *g, const state *left, const loom_group *right,
+                           const state *after, constants *k) {
+  memset(k, 0, sizeof *k);
+  k->shared = left->depth;
+  k->depth = after->depth;
+  for (size_t i = 0; i < g->one->tensors.n; i++) {
+    const loom_backing *b = &right->backings[i];
+    if (b->memory < 0 || g->s->memories.at[b->memory].open < 0) continue;
+    bool counted = false;
+    for (size_t q = 0; q < left->n_live && b->depth < k->shared; q++)
+      counted = counted || left->lives[q].tensor == g->use->tensors[i];
+    if (!counted) k->added[g->s->memories.at[b->memory].open][b->depth] += b->bits;
+  }
+  for (size_t q = 0; q < left->n_live; q++) {
+    const live *l = &left->lives[q];
+    if (l->depth != k->shared || l->memory < 0 || position_of(g, l->tensor) >= 0) continue;
+    int open = g->s->memories.at[l->memory].open;
+    if (open >= 0) k->added[open][l->depth] += l->bits;
+  }
+}
+
+/* One memory of one pair of rows: writes A and C of the state after; false when too much is needed.
+ */
+static bool add_memory(const constants *k, const double *added, const double *a, const double *c,
+                       const double *own, int n_loops, double limit, double *out) {
+  double reserved[LOOM_SEARCH_MAX_FUSED + 1], need = 0;
+  for (int j = 0; j <= n_loops; j++) reserved[j] = own[j] + added[j] + (j < k->shared ? c[j] : 0);
+  for (int j = n_loops; j >= k->depth; j--) {
+    need += reserved[j];
+    if (j <= k->shared && a[j] > need) need = a[j];
+  }
+  for (int j = 0; j < k->depth; j++) {
+    out[j] = j <= k->shared ? a[j] : 0;
+    out[k->depth + 1 + j] = reserved[j];
+  }
+  out[k->depth] = need;
+  for (int j = k->depth - 1; j >= 0; j--) {
+    need += reserved[j];
+    if (out[j] > need) need = out[j];
+  }
+  return need <= limit * (1 + 1e-12);
+}
+
+/* Complete results that are better than anything a row with these least figures can become. */
+static bool is_beaten(const join *g, const double *least) {
+  const loom_space *s = g->s;
+  size_t n = (size_t)s->n_objectives, width = (size_t)(s->n_objectives + s->n_open);
+  for (size_t i = 0; i < g->n_goals; i++) {
+    const double *goal = g->goals + i * width;
+    if (s->options.product) {
+      if (goal[0] * goal[1] * (1 + 1e-9) < least[0] * least[1]) return true;
+      continue;
+    }
+    bool better = n > 0;
+    for (size_t k = 0; k < n && better; k++) better = goal[k] * (1 + 1e-9) < least[k];
+    if (better) return true;
+  }
+  return false;
+}
+
+static bool is_hopeless(const join *g, const double *values, const double *more) {
+  double least[2];
+  if (g->n_goals == 0) return false;
+  for (int k = 0; k < g->s->n_objectives; k++) least[k] = values[k] + more[k];
+  return is_beaten(g, least);
+}
+
+static bool grow_state(loom_ctx *ctx, state *st) {
+  if (st->n < st->capacity) return true;
+  state next = *st;
+  size_t w = (size_t)st->width, capacity = next.capacity = st->capacity ? 2 * st->capacity : 16;
+  next.values = loom_larger(ctx, st->values, st->n * w, capacity * w, sizeof *st->values);
+  next.links = loom_larger(ctx, st->links, st->n, capacity, sizeof *st->links);
+  if ((w > 0 && !next.values) || !next.links) {
+    free_rows(ctx, &next);
+    return false;
+  }
+  free_rows(ctx, st);
+  *st = next;
+  return true;
+}
+
+static bool add_row(const join *g, const constants *k, const double *left, const loom_group *right,
+                    size_t point, const loom_join_link *link, state *after) {
+  const loom_space *s = g->s;
+  double x[256];
+  const double *r = right->values + point * (size_t)right->width;
+  int n = s->n_objectives, from = n, own = n, to = n;
+  for (int i = 0; i < n; i++) x[i] = left[i] + r[i];
+  if (is_hopeless(g, x, g->rest + (g->step + 1) * (size_t)n)) return true;
+  for (size_t m = 0; m < s->memories.n; m++) {
+    const loom_space_store *store = &s->memories.at[m];
+    if (store->open < 0) continue;
+    if (!add_memory(k, k->added[store->open], left + from, left + from + k->shared + 1, r + own,
+                    right->n_loops, store->bits, x + to))
+      return true;
+    from += 2 * k->shared + 1;
+    own += right->n_loops + 1;
+    to += 2 * k->depth + 1;
+  }
+  if (!grow_state(g->ctx, after)) return false;
+  memcpy(after->values + after->n * (size_t)after->width, x, (size_t)after->width * sizeof *x);
+  after->links[after->n++] = *link;
+  return true;
+}
+
+/* Keeps the front of a state. */
+static bool prune_state(join *g, state *st) {
+  loom_rows rows = {.n = st->n, .capacity = st->n, .n_values = st->width, .n_tiles = 1};
+  bool compared[256], done = false;
+  memset(compared, true, sizeof compared);
+  /* At the end only what is asked for counts. */
+  if (st->n_live == 0 && !g->s->options.usage && g->step + 1 == g->s->n_uses)
+    for (int i = g->s->n_objectives; i < st->width; i++) compared[i] = false;
+  rows.values = loom_realloc_array(g->ctx, NULL, 0, st->n * (size_t)st->width, sizeof(double));
+  rows.tiles = loom_realloc_array(g->ctx, NULL, 0, st->n, sizeof(int32_t));
+  rows.fused = loom_realloc_array(g->ctx, NULL, 0, st->n, sizeof(uint32_t));
+  if (st->n == 0 || (rows.tiles && rows.fused && (rows.values || st->width == 0))) {
+    for (size_t i = 0; i < st->n; i++) {
+      rows.tiles[i] = (int32_t)i;
+      rows.fused[i] = 0;
+    }
+    if (st->width > 0 && st->n > 0)
+      memcpy(rows.values, st->values, st->n * (size_t)st->width * sizeof(double));
+    done = loom_rows_prune(g->ctx, &rows, compared);
+    for (size_t i = 0; i < rows.n && done; i++) {
+      size_t at = (size_t)rows.tiles[i], w = (size_t)st->width;
+      if (at == i) continue;
+      memcpy(st->values + i * w, st->values + at * w, w * sizeof(double));
+      st->links[i] = st->links[at];
+    }
+    if (done) st->n = rows.n;
+  }
+  loom_rows_free(g->ctx, &rows);
+  st->checked = st->n;
+  return done;
+}
+
+/* Keeps the rows with the least product of objectives. */
+static void narrow_state(const join *g, state *st) {
+  size_t w = (size_t)st->width;
+  double x[LOOM_SEARCH_MAX_FIGURES];
+  while (st->n > g->beam) {
+    size_t worst = 0;
+    double most = -1;
+    for (size_t i = 0; i < st->n; i++) {
+      double score = 1;
+      for (int k = 0; k < g->s->n_objectives; k++) score *= st->values[i * w + (size_t)k];
+      if (score < most) continue;
+      most = score;
+      worst = i;
+    }
+    st->n--;
+    memmove(st->values + worst * w, st->values + (worst + 1) * w, (st->n - worst) * w * sizeof *x);
+    memmove(st->links + worst, st->links + worst + 1, (st->n - worst) * sizeof *st->links);
+  }
+}
+
+/* Least of each objective that a use adds to a state, over the groups that fit it; false if none do.
+ */
+static bool least_step(const join *g, const state *left, double *least) {
+  bool found = false;
+  size_t n = (size_t)g->s->n_objectives;
+  for (size_t i = 0; i < g->one->groups.n; i++) {
+    const loom_group *right = &g->one->groups.at[i];
+    if (right->n == 0 || !fit(g, left, right)) continue;
+    for (size_t k = 0; k < n; k++)
+      if (!found || right->least[k] < least[k]) least[k] = right->least[k];
+    found = true;
+  }
+  return found;
+}
+
+static bool join_pair(join *g, const state *left, size_t first, int group, const bool *hopeful) {
+  const loom_group *right = &g->one->groups.at[group];
+  state *after = find_after(g, left, right);
+  constants k;
+  if (!after) return false;
+  list_constants(g, left, right, after, &k);
+  for (size_t i = 0; i < left->n; i++) {
+    for (size_t p = 0; p < right->n && hopeful[i]; p++) {
+      loom_join_link link = {first + i, group, p};
+      if (!add_row(g, &k, left->values + i * (size_t)left->width, right, p, &link, after))
+        return false;
+    }
+    if (after->n > 4 * after->checked + 4096 && !prune_state(g, after)) return false;
+  }
+  return true;
+}
+
+static void drop_states(join *g) {
+  for (size_t i = 0; i < g->before.n; i++) free_state(g->ctx, &g->before.at[i]);
+  g->before.n = 0;
+}
+
+/* The rows after the step become those before the next one; their links are kept. */
+static bool advance(join *g) {
+  loom_join_links *links = &g->s->links[g->step];
+  for (size_t i = 0; i < g->after.n; i++) {
+    state *st = &g->after.at[i];
+    if (!prune_state(g, st)) return false;
+    if (g->beam > 0) narrow_state(g, st);
+    if (!loom_vec_reserve(g->ctx, links, st->n)) return false;
+    if (st->n > 0) memcpy(links->at + links->n, st->links, st->n * sizeof *st->links);
+    links->n += st->n;
+  }
+  drop_states(g);
+  if (!loom_vec_reserve(g->ctx, &g->before, g->after.n)) return false;
+  for (size_t i = 0; i < g->after.n; i++) g->before.at[g->before.n++] = g->after.at[i];
+  g->after.n = 0;
+  return true;
+}
+
+/* Marks the rows that can still become a best result; false if none can. */
+static bool list_hopeful(const join *g, const state *left, bool *hopeful) {
+  double more[2] = {0};
+  bool any = false;
+  if (!least_step(g, left, more)) return false;
+  for (int k = 0; k < g->s->n_objectives; k++)
+    more[k] += g->rest[(g->step + 1) * (size_t)g->s->n_objectives + (size_t)k];
+  for (size_t i = 0; i < left->n; i++) {
+    hopeful[i] = !is_hopeless(g, left->values + i * (size_t)left->width, more);
+    any = any || hopeful[i];
+  }
+  return any;
+}
+
+static bool join_state(join *g, const state *left, size_t first) {
+  bool *hopeful = loom_realloc_array(g->ctx, NULL, 0, left->n + 1, sizeof *hopeful), done = true;
+  if (!hopeful) return false;
+  if (list_hopeful(g, left, hopeful))
+    for (size_t k = 0; k < g->one->groups.n && done; k++)
+      if (fit(g, left, &g->one->groups.at[k])) done = join_pair(g, left, first, (int)k, hopeful);
+  loom_give_back(g->ctx, hopeful, left->n + 1, sizeof *hopeful);
+  return done;
+}
+
+static bool join_step(join *g) {
+  size_t first = 0;
+  for (size_t i = 0; i < g->before.n; i++) {
+    const state *left = &g->before.at[i];
+    if (left->n > 0 && !join_state(g, left, first)) return false;
+    first += left->n;
+  }
+  return advance(g);
+}
+
+static bool begin(join *g) {
+  state st = {.width = width_of(g->s, 0)};
+  if (!grow_state(g->ctx, &st)) return false;
+  for (int i = 0; i < st.width; i++) st.values[i] = 0;
+  st.links[0] = (loom_join_link){0};
+  st.n = 1;
+  if (loom_vec_push(g->ctx, &g->before, st)) return true;
+  free_state(g->ctx, &st);
+  return false;
+}
+
+static bool list_last_users(join *g) {
+  for (size_t i = 0; i < g->s->n_uses; i++) {
+    const loom_space_use *use = &g->s->uses[i];
+    for (size_t k = 0; k < g->s->einsums.at[use->einsum].tensors.n; k++)
+      if (use->tensors[k] >= g->n_tensors) g->n_tensors = use->tensors[k] + 1;
+  }
+  g->last = loom_realloc_array(g->ctx, NULL, 0, (size_t)g->n_tensors, sizeof *g->last);
+  if (!g->last && g->n_tensors > 0) return false;
+  for (size_t i = 0; i < g->s->n_uses; i++) {
+    const loom_space_use *use = &g->s->uses[i];
+    for (size_t k = 0; k < g->s->einsums.at[use->einsum].tensors.n; k++)
+      g->last[use->tensors[k]] = (int)i;
+  }
+  return true;
+}
+
+static bool list_results(join *g) {
+  loom_space *s = g->s;
+  size_t row = 0, n = (size_t)(s->n_objectives + s->n_open);
+  for (size_t i = 0; i < g->before.n; i++) {
+    const state *st = &g->before.at[i];
+    for (size_t k = 0; k < st->n; k++, row++) {
+      if (!loom_vec_push(g->ctx, &s->results, row) || !loom_vec_reserve(g->ctx, &s->figures, n))
+        return false;
+      if (n > 0)
+        memcpy(s->figures.at + s->figures.n, st->values + k * (size_t)st->width,
+               n * sizeof(double));
+      s->figures.n += n;
+    }
+  }
+  return true;
+}
+
+void loom_space_drop_join(loom_space *s) {
+  for (size_t i = 0; i < s->n_uses && s->links; i++) loom_vec_free(s->ctx, &s->links[i]);
+  loom_give_back(s->ctx, s->links, s->n_uses, sizeof *s->links);
+  s->links = NULL;
+  s->n_uses = 0;
+  loom_vec_free(s->ctx, &s->results);
+  loom_vec_free(s->ctx, &s->figures);
+}
+
+static bool copy_uses(loom_space *s, size_t n, const loom_space_use *uses) {
+  s->links = loom_realloc_array(s->ctx, NULL, 0, n, sizeof *s->links);
+  if (!s->links && n > 0) return false;
+  s->n_uses = n;
+  if (n > 0) memset(s->links, 0, n * sizeof *s->links);
+  s->uses = loom_arena_array(&s->arena, n, sizeof *s->uses);
+  if (!s->uses) return false;
+  for (size_t i = 0; i < n; i++) {
+    size_t k = s->einsums.at[uses[i].einsum].tensors.n;
+    int *tensors = loom_arena_array(&s->arena, k, sizeof *tensors);
+    if (!tensors) return false;
+    if (k > 0) memcpy(tensors, uses[i].tensors, k * sizeof *tensors);
+    s->uses[i] = (loom_space_use){uses[i].einsum, tensors};
+  }
+  return true;
+}
+
+/* Least objectives of every group and of the uses from each step on. */
+static bool list_rest(join *g) {
+  loom_space *s = g->s;
+  size_t n = (size_t)s->n_objectives;
+  g->rest = loom_arena_array(&s->arena, (s->n_uses + 1) * n, sizeof *g->rest);
+  if (!g->rest) return false;
+  for (size_t step = s->n_uses; step-- > 0;) {
+    const loom_space_one *one = &s->einsums.at[s->uses[step].einsum];
+    for (size_t k = 0; k < n; k++) {
+      double least = INFINITY;
+      for (size_t i = 0; i < one->groups.n; i++)
+        if (one->groups.at[i].n > 0 && one->groups.at[i].least[k] < least)
+          least = one->groups.at[i].least[k];
+      g->rest[step * n + k] = g->rest[(step + 1) * n + k] + least;
+    }
+  }
+  return true;
+}
+
+static void note_least(loom_space *s) {
+  for (size_t e = 0; e < s->einsums.n; e++) {
+    for (size_t i = 0; i < s->einsums.at[e].groups.n; i++) {
+      loom_group *group = &s->einsums.at[e].groups.at[i];
+      for (int k = 0; k < s->n_objectives; k++) {
+        group->least[k] = INFINITY;
+        for (size_t p = 0; p < group->n; p++) {
+          double x = group->values[p * (size_t)group->width + (size_t)k];
+          if (x < group->least[k]) group->least[k] = x;
+        }
+      }
+    }
+  }
+}
+
+static bool run(join *g) {
+  loom_space *s = g->s;
+  bool done = begin(g);
+  for (g->step = 0; g->step < s->n_uses && done; g->step++) {
+    s->links[g->step].n = 0;
+    g->use = &s->uses[g->step];
+    g->one = &s->einsums.at[g->use->einsum];
+    done = join_step(g);
+  }
+  if (done) done = list_results(g);
+  drop_states(g);
+  for (size_t i = 0; i < g->after.n; i++) free_state(g->ctx, &g->after.at[i]);
+  g->after.n = 0;
+  return done;
+}
+
+/* First with few rows per state, whose results then bound the search for all. */
+static bool run_twice(join *g) {
+  loom_space *s = g->s;
+  if (s->n_objectives > 0 && !s->options.usage) {
+    g->beam = FIRST_ROWS;
+    if (!run(g)) return false;
+    g->n_goals = s->results.n;
+    double *goals = loom_arena_array(&s->arena, s->figures.n, sizeof *goals);
+    if (!goals) return false;
+    if (s->figures.n > 0) memcpy(goals, s->figures.at, s->figures.n * sizeof *goals);
+    g->goals = goals;
+    s->results.n = s->figures.n = 0;
+  }
+  g->beam = 0;
+  return run(g);
+}
+
+loom_status loom_space_join(loom_space *s, size_t n, const loom_space_use *uses) {
+  join g = {.s = s, .ctx = s->ctx};
+  loom_space_drop_join(s);
+  if (s->n_open > 32)
+    return loom_error_set(s->ctx, LOOM_ERR_LIMIT, "more than 32 memories are shared by einsums");
+  note_least(s);
+  bool done = copy_uses(s, n, uses) && list_last_users(&g) && list_rest(&g) && run_twice(&g);
+  loom_vec_free(s->ctx, &g.before);
+  loom_vec_free(s->ctx, &g.after);
+  loom_give_back(s->ctx, g.last, (size_t)g.n_tensors, sizeof *g.last);
+  return done ? LOOM_OK : loom_error_status(s->ctx);
+}
+
+size_t loom_space_results(const loom_space *s) {
+  return s->results.n;
+}
+
+const double *loom_space_result(const loom_space *s, size_t result, size_t *n) {
+  *n = (size_t)(s->n_objectives + s->n_open);
+  return s->figures.at + result * *n;
+}
+
+loom_status loom_space_choose(const loom_space *s, size_t result, size_t use,
+                              loom_space_choice *out) {
+  if (result >= s->results.n || use >= s->n_uses)
+    return loom_error_set(s->ctx, LOOM_ERR_ARGUMENT, "no such result");
+  size_t row = s->results.at[result];
+  for (size_t i = s->n_uses - 1; i > use; i--) row = s->links[i].at[row].before;
+  const loom_join_link *link = &s->links[use].at[row];
+  const loom_space_one *one = &s->einsums.at[s->uses[use].einsum];
+  const loom_group *g = &one->groups.at[link->group];
+  *out = (loom_space_choice){.number = g->templates[link->point],
+                             .tiles = one->tiles.at + g->tiles[link->point],
+                             .n_fused = (size_t)g->n_loops};
+  out->n_loops = one->templates.at[out->number];
+  for (int j = 0; j < g->n_loops; j++) out->variables[j] = g->loops[j].variable;
+  return LOOM_OK;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* How far the dimensions of the machine can be used by the spatial loops of a template.  Of the uses
+** that loops can have, those stay that no other one exceeds in one dimension without falling behind in
+** another; a use of the share that is asked for, or more, counts as that share. */
+#include <string.h>
+
+#include "search/search.h"
+
+/* Uses of all dimensions, then what is left of the variable at hand; each once. */
+typedef struct uses {
+  loom_ctx *ctx;
+  int width;
+  LOOM_VEC(double) list;
+  LOOM_VEC(size_t) slots; /* hash table of positions + 1 */
+} uses;
+
+static size_t count_of(const uses *u) {
+  return u->list.n / (size_t)u->width;
+}
+
+static size_t hash(const uses *u, const double *use) {
+  uint64_t h = 14695981039346656037u;
+  for (int d = 0; d < u->width; d++) h = (h ^ (uint64_t)use[d]) * 1099511628211u;
+  return (size_t)(h ^ h >> 29);
+}
+
+static size_t *find_slot(uses *u, const double *use) {
+  size_t mask = u->slots.capacity - 1, at = hash(u, use) & mask;
+  size_t bytes = (size_t)u->width * sizeof *use;
+  while (u->slots.at[at] != 0 &&
+         memcmp(u->list.at + (u->slots.at[at] - 1) * (size_t)u->width, use, bytes) != 0)
+    at = (at + 1) & mask;
+  return &u->slots.at[at];
+}
+
+static bool grow_slots(uses *u) {
+  size_t n = u->slots.capacity ? 2 * u->slots.capacity : 64;
+  size_t *slots = loom_realloc_array(u->ctx, NULL, 0, n, sizeof *slots);
+  if (!slots) return false;
+  memset(slots, 0, n * sizeof *slots);
+  loom_vec_free(u->ctx, &u->slots);
+  u->slots.at = slots;
+  u->slots.capacity = n;
+  for (size_t i = 0; i < count_of(u); i++) *find_slot(u, u->list.at + i * (size_t)u->width) = i + 1;
+  return true;
+}
+
+static bool add_use(uses *u, const double *use) {
+  if (2 * count_of(u) >= u->slots.capacity && !grow_slots(u)) return false;
+  size_t *slot = find_slot(u, use);
+  if (*slot != 0) return true;
+  if (!loom_vec_reserve(u->ctx, &u->list, (size_t)u->width)) return false;
+  memcpy(u->list.at + u->list.n, use, (size_t)u->width * sizeof *use);
+  u->list.n += (size_t)u->width;
+  *slot = count_of(u);
+  return true;
+}
+
+/* All uses again, with `left` of the next variable. */
+static bool restart(uses *u, double left) {
+  uses next = {.ctx = u->ctx, .width = u->width};
+  size_t width = (size_t)u->width;
+  bool done = true;
+  for (size_t i = 0; i < count_of(u) && done; i++) {
+    u->list.at[i * width + width - 1] = left;
+    done = add_use(&next, u->list.at + i * width);
+  }
+  loom_vec_free(u->ctx, &u->list);
+  loom_vec_free(u->ctx, &u->slots);
+  *u = next;
+  return done;
+}
+
+/* One more spatial loop over dimension `dim`, any number of instances that divides what is left. */
+static bool spread_loop(uses *u, int dim, double count) {
+  double use[LOOM_SEARCH_MAX_KEYS];
+  size_t n = count_of(u), width = (size_t)u->width;
+  for (size_t i = 0; i < n; i++) {
+    double left = u->list.at[i * width + width - 1], used = u->list.at[i * width + (size_t)dim];
+    for (int64_t q = 2; q <= (int64_t)left && used * (double)q <= count; q++) {
+      if ((int64_t)left % q != 0) continue;
+      memcpy(use, u->list.at + i * width, width * sizeof *use);
+      use[dim] *= (double)q;
+      use[width - 1] = left / (double)q;
+      if (!add_use(u, use)) return false;
+    }
+  }
+  return true;
+}
+
+static bool spread_variable(const loom_nest *nest, uses *u, int variable) {
+  const loom_search_variable *v = &nest->variables[variable];
+  if (!restart(u, (double)v->size)) return false;
+  for (int k = 0; k < v->n_loops; k++) {
+    int dim = nest->loops[v->loop[k]].dimension;
+    if (dim < 0 || nest->dims[dim].min_fraction <= 0) continue;
+    if (!spread_loop(u, dim, nest->dims[dim].count)) return false;
+  }
+  return restart(u, 1);
+}
+
+double loom_nest_share(const loom_nest *nest, int dim, double used) {
+  const loom_search_dim *d = &nest->dims[dim];
+  if (d->min_fraction <= 0) return 1;
+  double share = used / d->count / d->min_fraction;
+  return share > 1 ? 1 : share;
+}
+
+/* Another use is at least as full everywhere and fuller somewhere. */
+static bool exceeded(const loom_nest *nest, const double *list, size_t n, size_t width,
+                     const double *use) {
+  for (size_t i = 0; i < n; i++) {
+    bool less = false, more = false;
+    for (int d = 0; d < nest->n_dims; d++) {
+      double mine = loom_nest_share(nest, d, use[d]);
+      double other = loom_nest_share(nest, d, list[i * width + (size_t)d]);
+      less = less || other < mine;
+      more = more || other > mine;
+    }
+    if (more && !less) return true;
+  }
+  return false;
+}
+
+bool loom_nest_list_spreads(loom_nest *nest, loom_arena *arena) {
+  bool asked = false;
+  for (int d = 0; d < nest->n_dims; d++) asked = asked || nest->dims[d].min_fraction > 0;
+  if (!asked) return true;
+  uses u = {.ctx = nest->ctx, .width = nest->n_dims + 1};
+  double none[LOOM_SEARCH_MAX_KEYS];
+  for (int d = 0; d <= nest->n_dims; d++) none[d] = 1;
+  bool done = add_use(&u, none);
+  for (int v = 0; v < nest->n_variables && done; v++) done = spread_variable(nest, &u, v);
+  size_t n = done ? count_of(&u) : 0, width = (size_t)u.width;
+  double *kept = loom_arena_array(arena, n * (size_t)nest->n_dims, sizeof *kept);
+  for (size_t i = 0; i < n && kept; i++) {
+    if (exceeded(nest, u.list.at, n, width, u.list.at + i * width)) continue;
+    memcpy(kept + nest->n_spreads++ * (size_t)nest->n_dims, u.list.at + i * width,
+           (size_t)nest->n_dims * sizeof *kept);
+  }
+  nest->spreads = kept;
+  loom_vec_free(nest->ctx, &u.list);
+  loom_vec_free(nest->ctx, &u.slots);
+  return done && kept;
+}
+
+bool loom_nest_may_spread(const loom_nest *nest, const double *used) {
+  if (!nest->spreads) return true;
+  for (size_t i = 0; i < nest->n_spreads; i++) {
+    const double *goal = nest->spreads + i * (size_t)nest->n_dims;
+    bool possible = true;
+    for (int d = 0; d < nest->n_dims && possible; d++)
+      possible = nest->dims[d].min_fraction <= 0 || (int64_t)goal[d] % (int64_t)used[d] == 0;
+    if (possible) return true;
+  }
+  return false;
+}
+
+bool loom_nest_is_spread(const loom_nest *nest, const double *used) {
+  if (!nest->spreads) return true;
+  for (size_t i = 0; i < nest->n_spreads; i++) {
+    const double *goal = nest->spreads + i * (size_t)nest->n_dims;
+    bool same = true;
+    for (int d = 0; d < nest->n_dims && same; d++)
+      same = nest->dims[d].min_fraction <= 0 || goal[d] == used[d];
+    if (same) return true;
+  }
+  return false;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* A space with one template against every choice of its tiles, and with little memory. */
+#include <setjmp.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "cost_text.h"
+
+enum { M = 12, N = 8, K = 6, N_LOOPS = 6 };
+static const char *const workload = "m=12 n=8 k=6 MM:A[m,k],B[k,n]>Z[m,n]";
+static const char *const nest =
+    "Main[A,B,Z] m:m0 n:n0 Buf[Z] k:k0 Buf[A] Buf[B] m:1 n:1 k:1 +MM@MAC";
+
+static text_case make(void) {
+  text_case c = case_begin(workload, "Main Buf +MAC", nest);
+  case_action(&c, 0, "read", 50, 3);
+  case_action(&c, 0, "write", 60, 2);
+  case_action(&c, 1, "read", 2, 7);
+  case_action(&c, 1, "write", 3, 5);
+  case_action(&c, 2, "compute", 1, 4);
+  case_number(&c, 1, LOOM_LEAK_POWER, 1);
+  return c;
+}
+
+static loom_costs *costs_of(text_case *c) {
+  loom_options options = {.model = LOOM_REFERENCE};
+  loom_cost_options formulas = {.allow_exceeded_limits = true, .leave_undecided = true};
+  loom_result_free(c->r);
+  c->r = loom_analyze(c->w, c->a, c->m, &options);
+  return c->r ? loom_cost(c->r, c->w, c->a, c->m, &formulas) : NULL;
+}
+
+static loom_space *space_of(text_case *c, const loom_costs *costs, loom_space_options options,
+                            double bits) {
+  loom_expr tiles[] = {loom_symbol(c->ctx, "m0", NULL), loom_symbol(c->ctx, "n0", NULL),
+                       loom_symbol(c->ctx, "k0", NULL)};
+  loom_space_loop loops[N_LOOPS] = {{tiles[0], 0, -1},  {tiles[1], 1, -1},  {tiles[2], 2, -1},
+                                    {LOOM_NONE, 0, -1}, {LOOM_NONE, 1, -1}, {LOOM_NONE, 2, -1}};
+  const int64_t sizes[] = {M, N, K};
+  loom_space_template t = {.n_loops = N_LOOPS, .loops = loops};
+  loom_space_use use = {0, NULL};
+  loom_space *s = loom_space_new(c->ctx, &options);
+  if (!s) return NULL;
+  bool done = loom_space_memory(s, "Buf", bits, LOOM_MEMORY_PRIVATE) == 0 &&
+              loom_space_einsum(s, "MM", 3, sizes, NULL) == 0 &&
+              loom_space_add(s, 0, costs, &t) == 0 && loom_space_explore(s, 0) == LOOM_OK &&
+              loom_space_join(s, 1, &use) == LOOM_OK;
+  if (done) return s;
+  loom_space_free(s);
+  return NULL;
+}
+
+/* Energy, latency and bits at tiles. */
+static void figures(text_case *c, const loom_costs *costs, const int *tiles, double out[3]) {
+  const char *const names[] = {"m0", "n0", "k0"};
+  const loom_einsum_costs *e = loom_costs_einsum(costs, 0);
+  loom_expr symbols[3], values[3];
+  for (int i = 0; i < 3; i++) {
+    symbols[i] = loom_symbol(c->ctx, names[i], NULL);
+    values[i] = loom_int(c->ctx, tiles[i]);
+  }
+  loom_expr energy = loom_add(c->ctx, e->dynamic_energy, e->leak_energy);
+  loom_expr all[] = {energy, e->latency, cost_component(costs, 0, "Buf")->bits};
+  for (int i = 0; i < 3; i++)
+    assert_true(loom_as_real(c->ctx, loom_substitute(c->ctx, all[i], 3, symbols, values), &out[i]));
+}
+
+static bool near(double a, double b) {
+  return a <= b * (1 + 1e-12) && b <= a * (1 + 1e-12);
+}
+
+/* Every result is a point, and every point is reached by a result. */
+static void check_front(text_case *c, const loom_costs *costs, const loom_space *s, double bits) {
+  size_t n_results = loom_space_results(s), n;
+  for (size_t i = 0; i < n_results; i++) {
+    loom_space_choice choice;
+    double x[3];
+    const double *result = loom_space_result(s, i, &n);
+    assert_int_equal(n, 2);
+    assert_int_equal(loom_space_choose(s, i, 0, &choice), LOOM_OK);
+    figures(c, costs, (const int[]){choice.tiles[0], choice.tiles[1], choice.tiles[2]}, x);
+    assert_true(near(x[0], result[0]) && near(x[1], result[1]) && x[2] <= bits);
+  }
+  for (int m = 1; m <= M; m++)
+    for (int n0 = 1; n0 <= N; n0++)
+      for (int k = 1; k <= K; k++) {
+        double x[3];
+        if (M % m || N % n0 || K % k) continue;
+        figures(c, costs, (const int[]){m, n0, k}, x);
+        bool reached = x[2] > bits;
+        for (size_t i = 0; i < n_results && !reached; i++) {
+          const double *r = loom_space_result(s, i, &n);
+          reached = r[0] <= x[0] * (1 + 1e-12) && r[1] <= x[1] * (1 + 1e-12);
+        }
+        assert_true(reached);
+      }
+}
+
+static void finds_the_front(void **state) {
+  (void)state;
+  const double sizes[] = {100, 200, 400, 900, 2000};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    text_case c = make();
+    loom_costs *costs = costs_of(&c);
+    assert_non_null(costs);
+    loom_space_options both = {.energy = true, .latency = true, .max_fused = -1};
+    loom_space *s = space_of(&c, costs, both, sizes[i]);
+    assert_non_null(s);
+    check_front(&c, costs, s, sizes[i]);
+    loom_space_free(s);
+    loom_costs_free(costs);
+    case_end(&c);
+  }
+}
+
+static void keeps_one_of_a_product(void **state) {
+  (void)state;
+  text_case c = make();
+  loom_costs *costs = costs_of(&c);
+  loom_space_options both = {.energy = true, .latency = true, .max_fused = -1}, one = both;
+  one.product = true;
+  size_t n;
+  double least = INFINITY;
+  loom_space *s = space_of(&c, costs, both, 400);
+  for (size_t i = 0; i < loom_space_results(s); i++) {
+    const double *x = loom_space_result(s, i, &n);
+    if (x[0] * x[1] < least) least = x[0] * x[1];
+  }
+  loom_space_free(s);
+  s = space_of(&c, costs, one, 400);
+  double found = INFINITY;
+  for (size_t i = 0; i < loom_space_results(s); i++) {
+    const double *x = loom_space_result(s, i, &n);
+    if (x[0] * x[1] < found) found = x[0] * x[1];
+  }
+  assert_true(near(least, found));
+  loom_space_free(s);
+  loom_costs_free(costs);
+  case_end(&c);
+}
+
+static void fits_nothing(void **state) {
+  (void)state;
+  text_case c = make();
+  loom_costs *costs = costs_of(&c);
+  loom_space_options energy = {.energy = true, .max_fused = -1};
+  loom_space *s = space_of(&c, costs, energy, 8);
+  assert_non_null(s);
+  assert_int_equal(loom_space_results(s), 0);
+  loom_space_free(s);
+  loom_costs_free(costs);
+  case_end(&c);
+}
+
+static void needs_memory(void **state) {
+  (void)state;
+  bool done = false;
+  loom_space_options both = {.energy = true, .latency = true, .max_fused = -1};
+  for (size_t extra = 0; !done; extra += 1024) {
+    text_case c = make();
+    loom_costs *costs = costs_of(&c);
+    loom_base_of(c.ctx)->bytes_limit = loom_ctx_bytes(c.ctx) + extra;
+    loom_space *s = space_of(&c, costs, both, 400);
+    done = s != NULL;
+    if (!done) assert_int_equal(loom_error_status(c.ctx), LOOM_ERR_MEMORY);
+    assert_true(extra < 1 << 24);
+    loom_space_free(s);
+    loom_costs_free(costs);
+    case_end(&c);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(finds_the_front), cmocka_unit_test(keeps_one_of_a_product),
+      cmocka_unit_test(fits_nothing), cmocka_unit_test(needs_memory)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

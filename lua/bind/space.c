@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* Spaces of mappings in Lua.
+**
+** Invariant: numbers of einsums, templates, variables and loops count from 0 as in the core; einsums
+** and lists given are checked against what the space has. */
+#include <string.h>
+
+#include "bind.h"
+
+static void release(void *handle) {
+  loom_space_free(handle);
+}
+
+static loom_space *check_space(bind_scope *s, lua_State *L) {
+  luaL_checkstack(L, 16, NULL);
+  return bind_check_object(s, L, 1, BIND_SPACE)->handle;
+}
+
+static int integer_field(lua_State *L, int i, const char *key, int otherwise) {
+  lua_getfield(L, i, key);
+  int number = (int)luaL_optinteger(L, -1, otherwise);
+  lua_pop(L, 1);
+  return number;
+}
+
+static bool boolean_field(lua_State *L, int i, const char *key) {
+  lua_getfield(L, i, key);
+  bool value = lua_toboolean(L, -1);
+  lua_pop(L, 1);
+  return value;
+}
+
+/* core.space{energy =, latency =, usage =, max_fused =, max_fused_per_variable =} -> space.
+** [-0, +1, v] */
+static int l_space(lua_State *L) {
+  bind_scope s;
+  int i = bind_enter_maker(&s, L);
+  luaL_checktype(L, i, LUA_TTABLE);
+  loom_space_options options = {.energy = boolean_field(L, i, "energy"),
+                                .latency = boolean_field(L, i, "latency"),
+                                .usage = boolean_field(L, i, "usage"),
+                                .product = boolean_field(L, i, "product"),
+                                .max_fused = integer_field(L, i, "max_fused", -1),
+                                .max_fused_per_variable =
+                                    integer_field(L, i, "max_fused_per_variable", -1)};
+  luaL_argcheck(L, !options.product || (options.energy && options.latency), i,
+                "a product of energy and latency needs both");
+  bind_object *object = bind_new_object(&s, BIND_SPACE, release);
+  return bind_adopt(&s, object, loom_space_new(s.ctx, &options));
+}
+
+/* s:memory(component, bits, open) -> number.  [-0, +1|3, v] */
+static int l_memory(lua_State *L) {
+  bind_scope s;
+  loom_space *space = check_space(&s, L);
+  loom_memory_role role = lua_toboolean(L, 4) ? LOOM_MEMORY_OPEN : LOOM_MEMORY_PRIVATE;
+  return bind_number(&s,
+                     loom_space_memory(space, bind_check_text(L, 2), luaL_checknumber(L, 3), role));
+}
+
+/* Integers of the list at index i into memory pushed on the stack.  [-0, +1, v] */
+static int64_t *check_integers(lua_State *L, int i, size_t *n) {
+  luaL_checktype(L, i, LUA_TTABLE);
+  *n = lua_rawlen(L, i);
+  int64_t *list = lua_newuserdatauv(L, (*n + 1) * sizeof *list, 0);
+  for (size_t k = 0; k < *n; k++) {
+    lua_rawgeti(L, i, (lua_Integer)k + 1);
+    list[k] = luaL_checkinteger(L, -1);
+    lua_pop(L, 1);
+  }
+  return list;
+}
+
+/* s:einsum(name, sizes, uneven) -> number.  [-0, +1|3, v] */
+static int l_einsum(lua_State *L) {
+  bind_scope s;
+  size_t n;
+  lua_settop(L, 4);
+  loom_space *space = check_space(&s, L);
+  const char *name = bind_check_text(L, 2);
+  int64_t *sizes = check_integers(L, 3, &n);
+  bool *uneven = lua_newuserdatauv(L, n + 1, 0);
+  memset(uneven, 0, n + 1);
+  for (size_t k = 0; k < n && lua_istable(L, 4); k++) {
+    lua_rawgeti(L, 4, (lua_Integer)k + 1);
+    uneven[k] = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  return bind_number(&s, loom_space_einsum(space, name, n, sizes, uneven));
+}
+
+static int check_einsum(lua_State *L, const loom_space *space, int i) {
+  int einsum = bind_check_index(L, i);
+  luaL_argcheck(L, (size_t)einsum < loom_space_einsums(space), i, "no such einsum in the space");
+  return einsum;
+}
+
+/* s:dimension(einsum, component, dimension, count, min_fraction) -> number.  [-0, +1|3, v] */
+static int l_dimension(lua_State *L) {
+  bind_scope s;
+  loom_space *space = check_space(&s, L);
+  return bind_number(&s, loom_space_dimension(space, check_einsum(L, space, 2),
+                                              bind_check_text(L, 3), bind_check_text(L, 4),
+                                              luaL_checknumber(L, 5), luaL_optnumber(L, 6, 0)));
+}
+
+/* s:tensor(einsum, name, ranks) -> number.  [-0, +1|3, v] */
+static int l_tensor(lua_State *L) {
+  bind_scope s;
+  size_t n;
+  loom_space *space = check_space(&s, L);
+  int einsum = check_einsum(L, space, 2);
+  const int64_t *list = check_integers(L, 4, &n);
+  luaL_argcheck(L, n == loom_space_variables(space, einsum), 4,
+                "a rank for each variable expected");
+  int *ranks = lua_newuserdatauv(L, (n + 1) * sizeof *ranks, 0);
+  for (size_t k = 0; k < n; k++) ranks[k] = (int)list[k];
+  return bind_number(&s, loom_space_tensor(space, einsum, bind_check_text(L, 3), ranks));
+}
+
+/* ---- templates ---------------------------------------------------------------------------- */
+
+/* The loops at the top of the stack into memory that takes their place.  [-1, +1, v] */
+static loom_space_loop *read_loops(bind_scope *s, const loom_space *space, int einsum, size_t *n) {
+  lua_State *L = s->L;
+  luaL_checktype(L, -1, LUA_TTABLE);
+  int list = lua_gettop(L);
+  *n = lua_rawlen(L, list);
+  loom_space_loop *loops = lua_newuserdatauv(L, (*n + 1) * sizeof *loops, 0);
+  for (size_t k = 0; k < *n; k++) {
+    luaL_argcheck(L, lua_rawgeti(L, list, (lua_Integer)k + 1) == LUA_TTABLE, 4, "loop expected");
+    int at = lua_gettop(L);
+    loops[k].variable = integer_field(L, at, "variable", -1);
+    loops[k].dimension = integer_field(L, at, "dimension", -1);
+    lua_getfield(L, at, "tile");
+    loops[k].tile = lua_isnil(L, -1) ? LOOM_NONE : bind_arg(s, lua_gettop(L));
+    lua_settop(L, at - 1);
+    luaL_argcheck(L,
+                  loops[k].variable >= 0 &&
+                      (size_t)loops[k].variable < loom_space_variables(space, einsum) &&
+                      loops[k].dimension < (int)loom_space_dimensions(space, einsum),
+                  4, "a loop of a variable or dimension that the einsum does not have");
+  }
+  lua_remove(L, list);
+  return loops;
+}
+
+static bool *read_borders(lua_State *L, size_t n) {
+  luaL_checktype(L, -1, LUA_TTABLE);
+  int list = lua_gettop(L);
+  bool *border = lua_newuserdatauv(L, n + 1, 0);
+  for (size_t k = 0; k < n; k++) {
+    lua_rawgeti(L, list, (lua_Integer)k + 1);
+    border[k] = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  lua_remove(L, list);
+  return border;
+}
+
+static loom_space_backing *read_backings(lua_State *L, const loom_space *space, int einsum,
+                                         size_t *n) {
+  luaL_checktype(L, -1, LUA_TTABLE);
+  int list = lua_gettop(L);
+  *n = lua_rawlen(L, list);
+  loom_space_backing *backings = lua_newuserdatauv(L, (*n + 1) * sizeof *backings, 0);
+  for (size_t k = 0; k < *n; k++) {
+    luaL_argcheck(L, lua_rawgeti(L, list, (lua_Integer)k + 1) == LUA_TTABLE, 4, "holder expected");
+    int at = lua_gettop(L);
+    loom_space_backing *b = &backings[k];
+    b->tensor = integer_field(L, at, "tensor", -1);
+    b->memory = integer_field(L, at, "memory", -1);
+    b->n_loops = integer_field(L, at, "n_loops", -1);
+    lua_pop(L, 1);
+    luaL_argcheck(L,
+                  b->tensor >= 0 && (size_t)b->tensor < loom_space_tensors(space, einsum) &&
+                      b->memory >= 0 && (size_t)b->memory < loom_space_memories(space) &&
+                      b->n_loops >= 0,
+                  4, "a holder of a tensor or memory that the space does not have");
+  }
+  lua_remove(L, list);
+  return backings;
+}
+
+/* s:add(einsum, costs, {loops =, n_fused =, border =, backings =}) -> number of the template.
+** [-0, +1|3, v] */
+static int l_add(lua_State *L) {
+  bind_scope s;
+  lua_settop(L, 4);
+  bind_object *costs = bind_check_object(&s, L, 3, BIND_COSTS);
+  loom_space *space = check_space(&s, L);
+  int einsum = check_einsum(L, space, 2);
+  luaL_checktype(L, 4, LUA_TTABLE);
+  loom_space_template t = {0};
+  t.n_fused = (size_t)integer_field(L, 4, "n_fused", 0);
+  lua_getfield(L, 4, "loops");
+  t.loops = read_loops(&s, space, einsum, &t.n_loops);
+  luaL_argcheck(L, t.n_fused <= t.n_loops, 4, "more fused loops than loops");
+  lua_getfield(L, 4, "border");
+  t.border = read_borders(L, t.n_fused);
+  lua_getfield(L, 4, "backings");
+  t.backings = read_backings(L, space, einsum, &t.n_backings);
+  for (size_t k = 0; k < t.n_backings; k++)
+    luaL_argcheck(L, (size_t)t.backings[k].n_loops <= t.n_fused, 4,
+                  "a shared tensor under a loop that is not fused");
+  return bind_number(&s, loom_space_add(space, einsum, costs->handle, &t));
+}
+
+/* s:explore(einsum) -> s, or nil, message, kind.  [-0, +1|3, v] */
+static int l_explore(lua_State *L) {
+  bind_scope s;
+  lua_settop(L, 2);
+  loom_space *space = check_space(&s, L);
+  int einsum = check_einsum(L, space, 2);
+  lua_settop(L, 1);
+  return bind_done(&s, loom_space_explore(space, einsum));
+}
+
+/* s:counts(einsum) -> table.  [-0, +1, v] */
+static int l_counts(lua_State *L) {
+  bind_scope s;
+  loom_space *space = check_space(&s, L);
+  loom_space_counts c = loom_space_counts_of(space, check_einsum(L, space, 2));
+  const char *const names[] = {"chains", "combined", "points", "kept", "groups"};
+  double values[] = {c.chains, c.combined, c.points, c.kept, c.groups};
+  lua_createtable(L, 0, 5);
+  for (int i = 0; i < 5; i++) {
+    lua_pushnumber(L, values[i]);
+    lua_setfield(L, -2, names[i]);
+  }
+  return 1;
+}
+
+/* ---- joining ------------------------------------------------------------------------------ */
+
+/* s:join{{einsum =, tensors = {...}}, ...} -> s, or nil, message, kind.  [-0, +1|3, v] */
+static int l_join(lua_State *L) {
+  bind_scope s;
+  lua_settop(L, 2);
+  loom_space *space = check_space(&s, L);
+  luaL_checktype(L, 2, LUA_TTABLE);
+  size_t n = lua_rawlen(L, 2);
+  loom_space_use *uses = lua_newuserdatauv(L, (n + 1) * sizeof *uses, 0);
+  for (size_t i = 0; i < n; i++) {
+    size_t n_tensors;
+    luaL_checkstack(L, 8, NULL);
+    luaL_argcheck(L, lua_rawgeti(L, 2, (lua_Integer)i + 1) == LUA_TTABLE, 2, "use expected");
+    int at = lua_gettop(L);
+    uses[i].einsum = integer_field(L, at, "einsum", -1);
+    luaL_argcheck(L, uses[i].einsum >= 0 && (size_t)uses[i].einsum < loom_space_einsums(space), 2,
+                  "no such einsum in the space");
+    lua_getfield(L, at, "tensors");
+    const int64_t *list = check_integers(L, lua_gettop(L), &n_tensors);
+    luaL_argcheck(L, n_tensors == loom_space_tensors(space, uses[i].einsum), 2,
+                  "a number for each shared tensor expected");
+    int *tensors = lua_newuserdatauv(L, (n_tensors + 1) * sizeof *tensors, 0);
+    for (size_t k = 0; k < n_tensors; k++) {
+      luaL_argcheck(L, list[k] >= 0 && list[k] < 1 << 20, 2, "number of a tensor expected");
+      tensors[k] = (int)list[k];
+    }
+    uses[i].tensors = tensors;
+    lua_replace(L, at);
+    lua_settop(L, at);
+  }
+  return bind_done(&s, loom_space_join(space, n, uses));
+}
+
+/* s:results() -> how many.  [-0, +1, v] */
+static int l_results(lua_State *L) {
+  bind_scope s;
+  lua_pushinteger(L, (lua_Integer)loom_space_results(check_space(&s, L)));
+  return 1;
+}
+
+/* The number of a result at index 2, from 0.  [-0, +0, v] */
+static size_t check_result(lua_State *L, const loom_space *space) {
+  size_t i = (size_t)bind_check_index(L, 2);
+  luaL_argcheck(L, i < loom_space_results(space), 2, "no such result");
+  return i;
+}
+
+/* s:result(i) -> list of its values.  [-0, +1, v] */
+static int l_result(lua_State *L) {
+  bind_scope s;
+  size_t n;
+  const loom_space *space = check_space(&s, L);
+  const double *values = loom_space_result(space, check_result(L, space), &n);
+  lua_createtable(L, (int)n, 0);
+  for (size_t i = 0; i < n; i++) {
+    lua_pushnumber(L, values[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
+/* s:choice(i, use) -> number of the template, tiles of its loops, variables of its fused loops.
+** [-0, +3, v] */
+static int l_choice(lua_State *L) {
+  bind_scope s;
+  const loom_space *space = check_space(&s, L);
+  loom_space_choice c;
+  size_t result = check_result(L, space);
+  if (loom_space_choose(space, result, (size_t)bind_check_index(L, 3), &c) != LOOM_OK)
+    return bind_raise(&s);
+  lua_pushinteger(L, c.number);
+  lua_createtable(L, (int)c.n_loops, 0);
+  for (size_t i = 0; i < c.n_loops; i++) {
+    lua_pushinteger(L, c.tiles[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_createtable(L, (int)c.n_fused, 0);
+  for (size_t i = 0; i < c.n_fused; i++) {
+    lua_pushinteger(L, c.variables[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 3;
+}
+
+void bind_open_space(lua_State *L) {
+  static const luaL_Reg makers[] = {{"space", l_space}, {NULL, NULL}};
+  static const luaL_Reg methods[] = {
+      {"memory", l_memory}, {"einsum", l_einsum}, {"dimension", l_dimension},
+      {"tensor", l_tensor}, {"add", l_add},       {"explore", l_explore},
+      {"counts", l_counts}, {"join", l_join},     {"results", l_results},
+      {"result", l_result}, {"choice", l_choice}, {NULL, NULL}};
+  bind_object_type(L, BIND_SPACE, methods);
+  bind_set_makers(L, makers);
+}

@@ -1,0 +1,111 @@
+-- SPDX-License-Identifier: MIT
+-- A template as a mapping of the core, analysed and costed with symbols for its tiles, and what the
+-- engine has to know beside the costs.
+
+local core = require "einloom.core"
+local model = require "einloom.model"
+
+local analysis = {}
+
+local symbols = {}
+
+-- The tile of the i-th loop: one symbol for all templates, so that formulas meet again.
+local function symbol(i)
+  local s = symbols[i]
+  if not s then
+    s = core.symbol("tile" .. i)
+    symbols[i] = s
+  end
+  return s
+end
+
+---@class einloom.CoreTemplate
+---@field loops table[] {variable =, dimension =, tile =}, numbers from 0
+---@field n_fused integer
+---@field border boolean[]
+---@field backings table[]
+
+-- The last loop of each variable cuts it into single values.
+local function last_loops(nodes)
+  local last = {}
+  for _, node in ipairs(nodes) do
+    if node.variable then last[node.variable] = node end
+  end
+  return last
+end
+
+local function add_holder(built, step, node)
+  local component = step.levels[node.level].name
+  local index
+  if node.toll then
+    index = built:toll(0, component)
+  else
+    index = built:storage(0, component, node.backs and node.tensor.persistent or false)
+  end
+  built:tensor(index, node.tensor.name)
+end
+
+--- What the engine needs of a template; `numbers` has the numbers of variables, dimensions, shared
+--- tensors and memories of the einsum's space.
+---@param template einloom.Template
+---@param numbers table
+---@return einloom.CoreTemplate
+function analysis.describe(template, numbers)
+  local last, loops, border, backings = last_loops(template.nodes), {}, {}, {}
+  local under, n_fused = false, 0
+  for _, node in ipairs(template.nodes) do
+    if node.tensor then
+      under = true
+      if node.backs and node.tensor.shared then
+        backings[#backings + 1] = {
+          tensor = numbers.tensors[node.tensor.name], memory = numbers.memories[node.level],
+          n_loops = n_fused,
+        }
+      end
+    else
+      local i = #loops + 1
+      loops[i] = {
+        variable = numbers.variables[node.variable],
+        dimension = node.dim and numbers.dimensions[node.dim] or nil,
+        tile = last[node.variable] ~= node and symbol(i) or nil,
+      }
+      if node.fused then
+        n_fused = n_fused + 1
+        border[n_fused] = under
+      end
+      under = false
+    end
+  end
+  return { loops = loops, n_fused = n_fused, border = border, backings = backings }
+end
+
+--- The costs of a template with symbols for tiles.
+---@param case table {workload =, arch =}
+---@param step einloom.SearchStep
+---@param template einloom.Template
+---@return userdata? costs, string? message, string? kind
+function analysis.costs(case, step, template)
+  local w = model.compile_workload(case.workload)
+  local a = model.compile_arch(case.workload, case.arch)
+  local built, last, i = core.mapping(), last_loops(template.nodes), 0
+  for _, node in ipairs(template.nodes) do
+    if node.tensor then
+      add_holder(built, step, node)
+    else
+      i = i + 1
+      local tile = last[node.variable] ~= node and symbol(i) or 1
+      if node.dim then
+        built:spatial(0, node.variable, tile, nil, step.levels[node.level].name, node.dim.name)
+      else
+        built:temporal(0, node.variable, tile)
+      end
+    end
+  end
+  built:compute(0, step.einsum, step.compute)
+  local result, message, kind = core.analyze(w, a, built,
+    { model = "reference", allow_unmapped_einsums = true, round_trips = step.uneven ~= nil })
+  if not result then return nil, message, kind end
+  return core.cost(result, w, a, built, { allow_exceeded_limits = true, leave_undecided = true })
+end
+
+return analysis

@@ -1,0 +1,218 @@
+-- SPDX-License-Identifier: MIT
+-- Templates: loop nests of one einsum with open tile shapes.  Loops go where they can matter: what
+-- is left out could be moved outwards or inwards at no cost (doc/formulas.md#templates).
+
+local holds = require "einloom.search.holds"
+
+local templates = {}
+
+---@class einloom.TemplateLoop
+---@field variable string
+---@field dim? table the dimension of a spatial loop
+---@field level? integer and the level it belongs to
+---@field fused boolean above the outermost holder of a shared tensor
+
+---@class einloom.Template
+---@field nodes table[] holders and loops, outermost first
+---@field n_fused integer loops above the last outermost holder of a shared tensor
+
+local function unheld(step, order, j)
+  local held, list = {}, {}
+  for i = 1, j do held[order[i].tensor] = true end
+  for _, t in ipairs(step.tensors) do
+    if not held[t] then list[#list + 1] = t end
+  end
+  return list
+end
+
+local function indexes_all(list, v)
+  for _, t in ipairs(list) do
+    if t.relevancy[v] ~= "relevant" then return false end
+  end
+  return true
+end
+
+local function any_shared(list)
+  for _, t in ipairs(list) do
+    if t.shared then return true end
+  end
+  return false
+end
+
+local function region_of(step, h)
+  return h and step.levels[h.level].region or step.levels[#step.levels].region
+end
+
+-- The next holder that is no toll, from position i on.
+local function next_store(order, i)
+  while order[i] and order[i].toll do i = i + 1 end
+  return order[i]
+end
+
+-- Variables that may have a temporal loop under holder j.
+local function candidates(step, order, j)
+  local waiting, list = unheld(step, order, j), {}
+  local above, below = order[j], next_store(order, j + 1)
+  local shared = any_shared(waiting)
+  if shared and step.max_shared_loops == 0 then return list end
+  local spreads = above and region_of(step, above) < region_of(step, order[j + 1])
+  if not spreads and above and above.toll then return list end
+  for _, v in ipairs(step.variables) do
+    local useful = indexes_all(waiting, v)
+    if useful and not spreads then
+      if above and not above.backs and above.tensor.relevancy[v] == "relevant" then
+        useful = false
+      end
+      if not shared and below and not below.tensor.relevancy[v]
+        and not (above and above.tensor.relevancy[v] == "partial") then
+        useful = false
+      end
+    end
+    if useful then list[#list + 1] = v end
+  end
+  return list
+end
+
+-- Orders of the loops in one place: what the holder above sinks through comes first; of the
+-- variables in sums it sinks through one, so each is tried.
+local function arrangements(above, list)
+  if not above or above.backs or above.toll then return { list } end
+  local whole, sums, rest = {}, {}, {}
+  for _, v in ipairs(list) do
+    local r = above.tensor.relevancy[v]
+    local group = r == "relevant" and whole or r == "partial" and sums or rest
+    group[#group + 1] = v
+  end
+  local result = {}
+  for first = 1, math.max(#sums, 1) do
+    local order = table.move(whole, 1, #whole, 1, {})
+    if sums[first] then order[#order + 1] = sums[first] end
+    for i, v in ipairs(sums) do
+      if i ~= first then order[#order + 1] = v end
+    end
+    result[first] = table.move(rest, 1, #rest, #order + 1, order)
+  end
+  return result
+end
+
+-- Spatial loops of the fanouts between holder j and the next one.
+local function spatial_loops(step, order, j)
+  local from = j > 0 and region_of(step, order[j]) or 0
+  local to, list = region_of(step, order[j + 1]), {}
+  local waiting = unheld(step, order, j)
+  for index, level in ipairs(step.levels) do
+    for _, dim in ipairs(level.region > from and level.region <= to and level.dims or {}) do
+      for _, v in ipairs(step.variables) do
+        if not dim.excluded[v] and indexes_all(waiting, v) then
+          list[#list + 1] = { variable = v, dim = dim, level = index }
+        end
+      end
+    end
+  end
+  return list
+end
+
+local function last_backing(order, test)
+  for i = #order, 1, -1 do
+    if order[i].backs and test(order[i]) then return i end
+  end
+  return 0
+end
+
+local function any() return true end
+local function shared(h) return h.tensor.shared end
+
+-- Adds the loops that are missing: every variable needs a temporal one that is not fused.
+local function complete(step, order, places, n_shared)
+  local has = {}
+  for j = math.max(n_shared, places.first), #order do
+    for _, v in ipairs(places[j]) do has[v] = true end
+  end
+  local at = math.max(last_backing(order, any), places.first)
+  local own = places[at]
+  for _, v in ipairs(step.variables) do
+    if not has[v] then
+      if own == places[at] then own = table.move(own, 1, #own, 1, {}) end
+      own[#own + 1] = v
+    end
+  end
+  places[at] = own
+end
+
+local function assemble(step, order, places, n_shared)
+  local nodes, n_fused, n_loops = {}, 0, 0
+  local function add_loop(loop, j)
+    n_loops = n_loops + 1
+    loop.fused = j < n_shared
+    if loop.fused then n_fused = n_fused + 1 end
+    nodes[#nodes + 1] = loop
+  end
+  for j = 0, #order do
+    if j > 0 then nodes[#nodes + 1] = order[j] end
+    if j >= places.first then
+      for _, v in ipairs(places[j]) do add_loop({ variable = v }, j) end
+      if not step.is_copy then
+        for _, loop in ipairs(spatial_loops(step, order, j)) do add_loop(loop, j) end
+      end
+    end
+  end
+  return { nodes = nodes, n_fused = n_fused, n_loops = n_loops }
+end
+
+-- The nodes as a text in which holders with nothing between them have one order.
+local function signature(template)
+  local parts, run = {}, {}
+  local function flush()
+    table.sort(run)
+    parts[#parts + 1] = table.concat(run, ",")
+    run = {}
+  end
+  for _, node in ipairs(template.nodes) do
+    if node.tensor then
+      run[#run + 1] = ("%d:%s"):format(node.level, node.tensor.name)
+    else
+      flush()
+      parts[#parts + 1] = node.dim and ("%s@%d.%s"):format(node.variable, node.level, node.dim.name)
+        or node.variable
+    end
+  end
+  flush()
+  return table.concat(parts, "/")
+end
+
+local function arrange(step, order, n_first, visit)
+  local n_shared = last_backing(order, shared)
+  local places = { first = n_first }
+  local function place(j)
+    if j > #order then
+      local copy = { first = n_first }
+      for i = n_first, #order do copy[i] = places[i] end
+      complete(step, order, copy, n_shared)
+      return visit(assemble(step, order, copy, n_shared))
+    end
+    for _, list in ipairs(arrangements(order[j], candidates(step, order, j))) do
+      places[j] = list
+      place(j + 1)
+    end
+  end
+  place(n_first)
+end
+
+--- Calls visit with every template of an einsum on its way to a compute unit.
+---@param step einloom.SearchStep
+---@param visit fun(template: einloom.Template)
+function templates.each(step, visit)
+  local seen = {}
+  holds.each(step, function(list)
+    holds.orders(step, list, function(order, n_first)
+      arrange(step, order, n_first, function(template)
+        local key = signature(template)
+        if seen[key] then return end
+        seen[key] = true
+        visit(template)
+      end)
+    end)
+  end)
+end
+
+return templates

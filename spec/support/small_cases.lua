@@ -1,0 +1,135 @@
+-- SPDX-License-Identifier: MIT
+-- Random small cases of schema search/1, by kind.
+
+local small = {}
+
+local random = math.random
+local function pick(list) return list[random(#list)] end
+
+local function store(name, bits, energy)
+  return {
+    name = name, kind = "store", capacity_bits = bits,
+    leak_power_per_instance = pick { 0, 0, 0.25 },
+    time = { rule = pick { "sum_of_actions", "max_of_actions" } },
+    actions = {
+      read = { energy = energy, per_second = pick { 16, 64, "inf" }, bits = pick { 1, 8 } },
+      write = { energy = energy * pick { 1, 1.5 }, per_second = pick { 16, 64, "inf" }, bits = 1 },
+    },
+  }
+end
+
+local function access(tensor, index, bits)
+  return { tensor = tensor, index = index, bits_per_value = bits or pick { 8, 16 } }
+end
+
+local function einsum(name, iterate, reads, writes)
+  return { name = name, iterate = iterate, reads = reads, writes = writes, persistent = {} }
+end
+
+local function product()
+  return { einsum("A", { m = pick { 2, 3 }, k = 2, n = pick { 2, 3, 4 } },
+    { access("X", { M = "m", K = "k" }), access("W", { K = "k", N = "n" }) },
+    { access("Y", { M = "m", N = "n" }) }) }
+end
+
+local function window()
+  return { einsum("A", { p = pick { 2, 3, 4 }, r = pick { 2, 3 }, c = pick { 2, 3 } },
+    { access("X", { H = "p + r", C = "c" }), access("W", { R = "r", C = "c" }) },
+    { access("Y", { P = "p" }) }) }
+end
+
+local function pair()
+  local m, n, bits, k = pick { 2, 3 }, pick { 2, 4 }, pick { 8, 16 }, pick { 1, 2 }
+  return {
+    einsum("A", { m = m, k = k, n = n },
+      { access("X", { M = "m", K = "k" }), access("W", { K = "k", N = "n" }) },
+      { access("Y", { M = "m", N = "n" }, bits) }),
+    einsum("B", { m = m, n = n, q = 3 - k },
+      { access("Y", { M = "m", N = "n" }, bits), access("V", { N = "n", Q = "q" }) },
+      { access("Z", { M = "m", Q = "q" }) }),
+  }
+end
+
+local makers = { product = product, window = window, pair = pair, array = product, deep = product }
+
+small.kinds = { "product", "window", "pair", "array", "deep" }
+
+local function names_of(e)
+  local names = {}
+  for _, list in ipairs { e.reads, e.writes } do
+    for _, t in ipairs(list) do names[#names + 1] = t.tensor end
+  end
+  return names
+end
+
+-- Tensors of a pair that may do without the outermost memory: the one between.
+local function outer(names, kind)
+  local list = {}
+  for _, name in ipairs(names) do
+    if kind ~= "pair" or name ~= "Y" then list[#list + 1] = name end
+  end
+  return list
+end
+
+local function levels_of(kind)
+  local levels = {
+    store("Main", "inf", pick { 5, 20, 100 }),
+    store("Buf", 8 * pick { 4, 6, 8, 12, 20 }, pick { 1, 2 }),
+  }
+  if kind == "array" then
+    levels[3] = {
+      name = "Array", kind = "array",
+      fanout = { { dim = "X", count = pick { 2, 3, 4 } }, { dim = "Y", count = 2 } },
+    }
+  end
+  if kind == "array" or kind == "deep" then
+    levels[#levels + 1] = store("Reg", 8 * pick { 2, 3, 4 }, 0.5)
+  end
+  levels[#levels + 1] = {
+    name = "MAC", kind = "compute", leak_power_per_instance = 0, time = { rule = "sum_of_actions" },
+    actions = { compute = { energy = 1, per_second = pick { 1, 4 } } },
+  }
+  return levels
+end
+
+local function path_of(e, kind, levels)
+  local names, list = names_of(e), {}
+  for i, level in ipairs(levels) do list[i] = level.name end
+  local some = kind == "pair" and { "Y", pick(names) } or { pick(names), pick(names) }
+  local path = {
+    einsum = e.name, compute = "MAC", levels = list, fanout = {},
+    hold = {
+      Main = { must_hold = outer(names, kind), may_hold = names },
+      Buf = { must_hold = some, may_hold = {} },
+      Reg = { must_hold = { pick(names) }, may_hold = {} },
+    },
+  }
+  if kind == "array" then
+    local own = { pick { "X", "W" } }
+    path.fanout.Array = {
+      { dim = "X", count = levels[3].fanout[1].count, loops_must_reuse = pick { {}, own },
+        multicast_tensors = pick { names, own, {} }, min_fraction_used = 0 },
+      { dim = "Y", count = 2, loops_must_reuse = {}, multicast_tensors = names,
+        min_fraction_used = 0 },
+    }
+  end
+  return path
+end
+
+--- A decoded case of a kind.
+---@param kind string
+---@return table
+function small.case(kind)
+  local einsums, levels, paths = makers[kind](), levels_of(kind), {}
+  for i, e in ipairs(einsums) do paths[i] = path_of(e, kind, levels) end
+  return {
+    id = kind, minimise = pick { { "energy" }, { "latency" }, { "energy_delay_product" } },
+    limits = {
+      max_shared_loops = pick { "inf", 1 }, max_shared_loops_per_rank = 1,
+      temporal_factors = "perfect", spatial_factors = "perfect",
+    },
+    workload = { ["repeat"] = 1, einsums = einsums }, hardware = { levels = levels, paths = paths },
+  }
+end
+
+return small
