@@ -125,11 +125,45 @@ local function bench_costs()
   end
 end
 
+-- Seconds the other tool took for a recorded case, the best that was recorded.
+local function recorded_seconds(raw)
+  local wall = raw.peer.wall_s
+  if not wall then return raw.other_peer.wall_s end
+  return (wall.make_min or wall.make) + (wall.join_min or wall.join)
+end
+
+local function ratio_of(raw, point)
+  local key = raw.minimise[1]
+  local expected = raw.best_known or raw.peer.best
+  return #raw.minimise == 1 and ("%.7f"):format(point[key] / expected[key]) or "front"
+end
+
+-- Searches of recorded cases: seconds of the processor, beside the recorded ones; the first figure
+-- of the best point relative to the recorded one.
+local function bench_map(files)
+  local read, space = require "einloom.case.search", require "einloom.space"
+  local sum, n = 0, 0
+  for _, path in ipairs(files) do
+    for _, case in ipairs(read.load(path)) do
+      collectgarbage()
+      local start = os.clock()
+      local found = space.new(case):search()
+      local seconds, other = os.clock() - start, recorded_seconds(case.raw)
+      print(("%-32s %9.4f s, recorded %9.3f s: %6.0f times; result %s"):format(case.id, seconds,
+        other, other / seconds, ratio_of(case.raw, found.points[1])))
+      sum, n = sum + math.log(other / seconds), n + 1
+    end
+  end
+  report("geometric mean", math.exp(sum / n), "times")
+end
+
 local command, file = ...
 if command == "expr" then
   bench_expr()
 elseif command == "costs" then
   bench_costs()
+elseif command == "map" then
+  bench_map { select(2, ...) }
 else
   bench_reuse(file)
 end

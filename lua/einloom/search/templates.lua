@@ -159,24 +159,37 @@ local function assemble(step, order, places, n_shared)
   return { nodes = nodes, n_fused = n_fused, n_loops = n_loops }
 end
 
--- The nodes as a text in which holders with nothing between them have one order.
+-- The nodes as a text in which holders with nothing between them have one order, but for the last
+-- one where loops below index a tensor of theirs: it alone can sink.
 local function signature(template)
-  local parts, run = {}, {}
-  local function flush()
-    table.sort(run)
+  local parts, run, closed = {}, {}, {}
+  local function close()
+    table.sort(run, function(a, b)
+      if a.level ~= b.level then return a.level < b.level end
+      return a.tensor.name < b.tensor.name
+    end)
+    for i, h in ipairs(run) do run[i] = ("%d:%s"):format(h.level, h.tensor.name) end
     parts[#parts + 1] = table.concat(run, ",")
     run = {}
   end
   for _, node in ipairs(template.nodes) do
     if node.tensor then
-      run[#run + 1] = ("%d:%s"):format(node.level, node.tensor.name)
+      if #run == 0 then closed = {} end
+      run[#run + 1], closed[#closed + 1] = node, node
     else
-      flush()
+      if #run > 0 then close() end
+      for _, h in ipairs(closed) do
+        if not h.backs and h.tensor.relevancy[node.variable] then
+          parts[#parts + 1] = "<" .. closed[#closed].tensor.name
+          closed = {}
+          break
+        end
+      end
       parts[#parts + 1] = node.dim and ("%s@%d.%s"):format(node.variable, node.level, node.dim.name)
         or node.variable
     end
   end
-  flush()
+  close()
   return table.concat(parts, "/")
 end
 
