@@ -63,6 +63,7 @@ describe("lua/meta/einloom/core.lua", function()
       ["einloom.CoreRanges"] = assert(core.ranges { x = 4 }),
       ["einloom.CoreGraph"] = assert(core.graph()),
       ["einloom.CorePlan"] = assert(core.graph():plan()),
+      ["einloom.CoreFusion"] = assert(core.graph():fusion()),
     } do
       assert.same(methods_of(object), described(text, class, class:match "%.(%w+)$"), class)
     end

@@ -55,7 +55,7 @@ void *loom_arena_new(loom_arena *arena, size_t size) {
     loom_error_memory(arena->ctx);
     return NULL;
   }
-  size = (size + 7) & ~(size_t)7;
+  size = size ? (size + 7) & ~(size_t)7 : 8;
   if (size > (size_t)(arena->end - arena->top) && !add_chunk(arena, size)) return NULL;
   void *block = arena->top;
   arena->top += size;

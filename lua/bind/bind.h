@@ -28,6 +28,7 @@
 #define BIND_PLAN "einloom.plan"
 #define BIND_COALESCING "einloom.coalescing"
 #define BIND_SPACE "einloom.space"
+#define BIND_FUSION "einloom.fusion"
 #define BIND_ERROR "einloom.error"
 
 typedef struct bind_object bind_object;
@@ -220,6 +221,7 @@ void bind_open_ranges(lua_State *L);
 void bind_open_loops(lua_State *L);
 void bind_open_graph(lua_State *L);
 void bind_open_plan(lua_State *L);
+void bind_open_fusion(lua_State *L);
 void bind_open_launch(lua_State *L);
 void bind_open_tilings(lua_State *L);
 void bind_open_coalesce(lua_State *L);
@@ -252,6 +254,8 @@ loom_extent *bind_check_nest(bind_scope *s, int i, size_t *n);
 /* The schedule at index i and the extents {N, R} at i + 1, in memory pushed on the stack.
 ** [-0, +1, v] */
 loom_kernel_steps bind_check_steps(bind_scope *s, const loom_graph *g, int i);
+/* The method g:fusion() (fusion.c). */
+int bind_graph_fusion(lua_State *L);
 /* The tiling {{prefix, extent}, ...} at index i, and back.  [-0, +0, v] [-0, +1, m] */
 loom_tiling bind_check_tiling(bind_scope *s, int i);
 void bind_push_tiling(bind_scope *s, const loom_tiling *tiling);

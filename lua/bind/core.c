@@ -48,6 +48,7 @@ int luaopen_einloom_core(lua_State *L) {
   bind_open_loops(L);
   bind_open_graph(L);
   bind_open_plan(L);
+  bind_open_fusion(L);
   bind_open_launch(L);
   bind_open_tilings(L);
   bind_open_coalesce(L);

@@ -451,6 +451,7 @@ void bind_open_graph(lua_State *L) {
                                      {"ops", l_ops},
                                      {"depends", l_depends},
                                      {"plan", bind_graph_plan},
+                                     {"fusion", bind_graph_fusion},
                                      {"schedule", bind_graph_schedule},
                                      {"candidates", bind_graph_candidates},
                                      {"block_tilings", bind_graph_blocks},

@@ -21,6 +21,7 @@ local families = {
   d_coalesce_helpers = "einloom.verify.simd.coalesce",
   d_tiling = "einloom.verify.simd.coalesce",
   d_tiling_basic = "einloom.verify.simd.tilings",
+  e_fusion = "einloom.verify.simd.fusion",
   e_schedule = "einloom.verify.simd.fusion",
   f_kernel_bytes = "einloom.verify.simd.kernels",
   f_combine_independent = "einloom.verify.simd.kernels",

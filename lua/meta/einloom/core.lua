@@ -573,6 +573,7 @@ function core.index_narrow(extent, sizes, options) end
 ---@field coalesced_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.ScoredTiling[]?, string?, string?
 ---@field coalesced_tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.ScoredTiling?, string?, string?
 ---@field plan fun(self: einloom.CoreGraph): einloom.CorePlan?, string?, string?
+---@field fusion fun(self: einloom.CoreGraph, options?: einloom.FusionOptions): einloom.CoreFusion?, string?, string?
 
 ---@param options? einloom.SplitOptions extents and hints of symbolic sizes
 ---@return einloom.CoreGraph? graph, string? message, string? kind
@@ -632,6 +633,24 @@ function core.unit_loop(e, loops, options) end
 ---@param options? einloom.SplitOptions
 ---@return einloom.Expr points product of the sizes of the loops in it
 function core.address_points(e, loops, options) end
+
+-- ---- fusion -----------------------------------------------------------------------------------
+
+---aggressive: pairs of equal extents too, also with no access in common. unshared: independent ones as
+---well. max_ops, max_buffers: of one kernel.
+---@alias einloom.FusionOptions { aggressive?: boolean, unshared?: boolean, max_ops?: integer, max_buffers?: integer }
+---@alias einloom.FuseScore { kind: integer, same_kind: boolean, bytes: integer, nearness: integer }
+---reason: of the scheduler, shape: of the loops alone; nil where nothing is against it.
+---@alias einloom.FusePair { reason?: string, shape?: string, depends: boolean, score: einloom.FuseScore }
+---@alias einloom.FusedKernel { ops: string[], extents: einloom.Expr[] }
+
+---@class einloom.CoreFusion: userdata
+---@field close fun(self: einloom.CoreFusion)
+---@field pair fun(self: einloom.CoreFusion, first: string, second: string): einloom.FusePair?, string?, string?
+---@field run fun(self: einloom.CoreFusion): einloom.CoreFusion?, string?, string?
+---@field kernels fun(self: einloom.CoreFusion): einloom.FusedKernel[]
+---@field refusals fun(self: einloom.CoreFusion): { first: integer, second: integer, reason?: string }[]
+
 ---@param tiling einloom.Tiling
 ---@param arguments { elements: einloom.Number, bytes: integer, indices: integer }[]
 ---@param in_place integer

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/* Fusion of the operations of a graph into kernels, pair by pair (doc/formulas.md#fusion).
+** Invariant: f->order has the number of each group once, in an order in which they may run between
+** two rounds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "expr/ops.h"
+#include "simd/fusion.h"
+
+enum { MOST_ROUNDS = 10, MOST_PARTNERS = 64 };
+
+const char *loom_fuse_reason_name(loom_fuse_reason reason) {
+  static const char *const names[] = {
+#define NAME(enumerator, name) name,
+      LOOM_FUSE_REASON_LIST(NAME)
+#undef NAME
+  };
+  return (unsigned)reason < LOOM_N_FUSE_REASONS ? names[reason] : "?";
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+static void mark(loom_owner *owner, loom_ctx *ctx) {
+  const loom_fusion *f = (const loom_fusion *)(const void *)owner;
+  for (size_t i = 0; i < f->tilings.n; i++)
+    for (size_t k = 0; k < f->tilings.at[i].n; k++) loom_gc_mark(ctx, f->tilings.at[i].extent[k]);
+  for (size_t i = 0; i < f->n_ops; i++)
+    for (size_t k = 0; k < f->groups[i].candidates.n; k++)
+      loom_gc_mark(ctx, f->groups[i].candidates.at[k].score);
+}
+
+static bool begin(loom_fusion *f) {
+  size_t n = f->n_ops, n_buffers = f->graph->buffers.n;
+  f->n_words = n / 64 + 1;
+  f->groups = loom_arena_array(&f->arena, n, sizeof *f->groups);
+  int *numbers = loom_arena_array(&f->arena, 3 * (n + n_buffers), sizeof *numbers);
+  if (!f->groups || !numbers) {
+    f->n_ops = 0;
+    return false;
+  }
+  f->parent = numbers;
+  f->next = numbers + n;
+  f->nest_of = numbers + 2 * n;
+  f->first_use = numbers + 3 * n;
+  f->last_use = f->first_use + n_buffers;
+  f->stamp = f->last_use + n_buffers;
+  for (size_t i = 0; i < n_buffers; i++) f->first_use[i] = -1;
+  return loom_fusion_begin(f);
+}
+
+loom_fusion *loom_fusion_new(loom_graph *g, const loom_fusion_options *options) {
+  loom_ctx *ctx = g->ctx;
+  loom_fusion *f = loom_realloc(ctx, NULL, 0, sizeof *f);
+  if (!f) return NULL;
+  *f = (loom_fusion){.ctx = ctx, .graph = loom_graph_hold(g), .n_ops = g->ops.n};
+  if (options) f->options = *options;
+  loom_arena_init(&f->arena, ctx);
+  loom_owner_add(ctx, &f->owner, mark);
+  if (begin(f) && !loom_base_failed(ctx)) return f;
+  loom_fusion_free(f);
+  return NULL;
+}
+
+void loom_fusion_free(loom_fusion *f) {
+  if (!f) return;
+  loom_ctx *ctx = f->ctx;
+  for (size_t i = 0; i < f->n_ops; i++) {
+    loom_vec_free(ctx, &f->groups[i].storages);
+    loom_vec_free(ctx, &f->groups[i].candidates);
+    loom_vec_free(ctx, &f->groups[i].ranked);
+  }
+  loom_vec_free(ctx, &f->order);
+  loom_vec_free(ctx, &f->nests);
+  loom_vec_free(ctx, &f->tilings);
+  loom_table_free(ctx, &f->nest_places);
+  loom_table_free(ctx, &f->tiling_places);
+  loom_idmap_free(ctx, &f->fits);
+  loom_idmap_free(ctx, &f->storages);
+  loom_vec_free(ctx, &f->storage_sizes);
+  loom_idmap_free(ctx, &f->seen);
+  loom_vec_free(ctx, &f->choices);
+  loom_vec_free(ctx, &f->uses);
+  loom_vec_free(ctx, &f->used);
+  loom_vec_free(ctx, &f->users);
+  loom_vec_free(ctx, &f->scratch);
+  loom_vec_free(ctx, &f->stack);
+  loom_vec_free(ctx, &f->numbers);
+  loom_vec_free(ctx, &f->kernels);
+  loom_vec_free(ctx, &f->refusals);
+  loom_arena_free(&f->arena);
+  loom_owner_remove(&f->owner);
+  loom_graph_free(f->graph);
+  loom_realloc(ctx, f, sizeof *f, 0);
+}
+
+const loom_graph *loom_fusion_graph(const loom_fusion *f) {
+  return f->graph;
+}
+
+/* ---- which groups use which buffers ------------------------------------------------------- */
+
+static bool use_buffer(loom_fusion *f, int group, int buffer) {
+  if (f->stamp[buffer] == f->epoch) return true;
+  f->stamp[buffer] = f->epoch;
+  int place = (int)f->uses.n;
+  if (!loom_vec_push(f->ctx, &f->uses, ((loom_buffer_use){group, -1}))) return false;
+  if (f->first_use[buffer] < 0) {
+    f->first_use[buffer] = place;
+    if (!loom_vec_push(f->ctx, &f->used, buffer)) return false;
+  } else {
+    f->uses.at[f->last_use[buffer]].next = place;
+  }
+  f->last_use[buffer] = place;
+  return true;
+}
+
+/* Whether the group itself writes what is read, element by element. */
+static bool is_inner(const loom_fusion *f, const loom_group *g, const loom_dep *read) {
+  int writer = f->graph->buffers.at[read->buffer].writer;
+  if (writer < 0 || !loom_bit(g->members, writer)) return false;
+  const loom_op *op = loom_fusion_op(f, writer);
+  for (size_t i = 0; i < op->n_dep_writes; i++)
+    if (op->dep_writes[i] == read) return true;
+  return false;
+}
+
+/* What is read, then what is written, in the order of the operations. */
+static bool use_buffers(loom_fusion *f, int number) {
+  const loom_group *g = &f->groups[number];
+  f->epoch++;
+  for (int op = g->first; op >= 0; op = f->next[op]) {
+    const loom_op *o = loom_fusion_op(f, op);
+    for (size_t i = 0; i < o->n_dep_reads; i++)
+      if (!is_inner(f, g, o->dep_reads[i]) && !use_buffer(f, number, o->dep_reads[i]->buffer))
+        return false;
+  }
+  for (int op = g->first; op >= 0; op = f->next[op]) {
+    const loom_op *o = loom_fusion_op(f, op);
+    for (size_t i = 0; i < o->n_dep_writes; i++)
+      if (!use_buffer(f, number, o->dep_writes[i]->buffer)) return false;
+  }
+  return true;
+}
+
+static bool find_uses(loom_fusion *f) {
+  for (size_t i = 0; i < f->used.n; i++) f->first_use[f->used.at[i]] = -1;
+  f->used.n = f->uses.n = 0;
+  for (size_t i = 0; i < f->order.n; i++) {
+    const loom_group *g = &f->groups[f->order.at[i]];
+    if (!g->opaque && !use_buffers(f, f->order.at[i])) return false;
+  }
+  return true;
+}
+
+/* Groups that use the buffer, in order, to f->users. */
+static bool list_users(loom_fusion *f, int buffer) {
+  f->users.n = 0;
+  for (int use = f->first_use[buffer]; use >= 0; use = f->uses.at[use].next)
+    if (!loom_vec_push(f->ctx, &f->users, f->uses.at[use].group)) return false;
+  return true;
+}
+
+/* ---- pairs -------------------------------------------------------------------------------- */
+
+/* Whether the pair has not been seen in this round. */
+static bool is_new(loom_fusion *f, int first, int second) {
+  uint64_t key = ((uint64_t)first + 1) << 32 | (uint32_t)second;
+  return !loom_idmap_get(&f->seen, key) && loom_idmap_put(f->ctx, &f->seen, key, 1);
+}
+
+static bool propose(loom_fusion *f, int first, int second) {
+  if (!is_new(f, first, second)) return !loom_base_failed(f->ctx);
+  loom_fuse_reason reason = loom_fusion_decide(f, first, second);
+  if (reason == LOOM_FUSE_OK)
+    return loom_vec_push(
+        f->ctx, &f->choices,
+        ((loom_fuse_choice){first, second, loom_fusion_score(f, first, second), f->choices.n}));
+  return reason != LOOM_FUSE_ERROR;
+}
+
+/* Each of f->users with those behind it. */
+static bool propose_pairs(loom_fusion *f) {
+  for (size_t i = 0; i < f->users.n; i++)
+    for (size_t k = i + 1; k < f->users.n && k <= i + MOST_PARTNERS; k++)
+      if (!propose(f, f->users.at[i], f->users.at[k])) return false;
+  return true;
+}
+
+static bool equal_extents(const loom_fusion *f, int first, int second) {
+  const loom_group *a = &f->groups[first], *b = &f->groups[second];
+  return loom_group_extent(f, a) == loom_group_extent(f, b) &&
+         loom_group_reduction(f, a) == loom_group_reduction(f, b);
+}
+
+/* Groups of equal extents, in order of the first of each; f->stack holds those not yet listed. */
+static bool propose_by_extent(loom_fusion *f) {
+  f->stack.n = 0;
+  for (size_t i = 0; i < f->order.n; i++)
+    if (!f->groups[f->order.at[i]].opaque && !loom_vec_push(f->ctx, &f->stack, f->order.at[i]))
+      return false;
+  while (f->stack.n > 0) {
+    size_t left = 0;
+    f->users.n = 0;
+    for (size_t i = 0; i < f->stack.n; i++) {
+      int group = f->stack.at[i];
+      if (!equal_extents(f, f->stack.at[0], group) && i > 0)
+        f->stack.at[++left] = group;
+      else if (!loom_vec_push(f->ctx, &f->users, group))
+        return false;
+    }
+    memmove(f->stack.at, f->stack.at + 1, left * sizeof *f->stack.at);
+    f->stack.n = left;
+    if (!propose_pairs(f)) return false;
+  }
+  return true;
+}
+
+static int by_score(const void *one, const void *other) {
+  const loom_fuse_choice *a = one, *b = other;
+  int order = loom_fuse_score_order(&a->score, &b->score);
+  return order ? order : a->place < b->place ? -1 : 1;
+}
+
+static bool find_choices(loom_fusion *f) {
+  f->choices.n = 0;
+  loom_idmap_clear(f->ctx, &f->seen);
+  if (!find_uses(f)) return false;
+  for (size_t i = 0; i < f->used.n; i++)
+    if (!list_users(f, f->used.at[i]) || !propose_pairs(f)) return false;
+  if ((f->options.aggressive || f->options.unshared) && !propose_by_extent(f)) return false;
+  if (f->choices.n > 0) qsort(f->choices.at, f->choices.n, sizeof *f->choices.at, by_score);
+  return true;
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+static int by_min_order(const void *one, const void *other) {
+  int a = ((const int *)one)[0], b = ((const int *)other)[0];
+  return a < b ? -1 : a > b;
+}
+
+/* Sorts the groups by their first operation in the graph; f->numbers gets pairs of it and group. */
+static bool sort_groups(loom_fusion *f) {
+  size_t n = 0;
+  f->numbers.n = 0;
+  if (!loom_vec_reserve(f->ctx, &f->numbers, 2 * f->order.n)) return false;
+  for (size_t i = 0; i < f->order.n; i++) {
+    int group = f->order.at[i];
+    if (loom_fusion_group(f, group) != group) continue;
+    f->numbers.at[2 * n] = f->groups[group].min_order;
+    f->numbers.at[2 * n++ + 1] = group;
+  }
+  if (n > 0) qsort(f->numbers.at, n, 2 * sizeof *f->numbers.at, by_min_order);
+  for (size_t i = 0; i < n; i++) f->order.at[i] = f->numbers.at[2 * i + 1];
+  f->order.n = n;
+  return true;
+}
+
+/* The groups a group waits for, in order of the names of the buffers, the last one first, on top of
+** the stack. */
+static bool push_needed(loom_fusion *f, const loom_group *g) {
+  size_t from = f->stack.n;
+  for (size_t i = 0; i < g->unmet.n; i++) {
+    int buffer = f->graph->deps.at[g->unmet.at[i]]->buffer;
+    if (!loom_vec_push(f->ctx, &f->stack, buffer)) return false;
+    const char *name = f->graph->buffers.at[buffer].name;
+    size_t place = f->stack.n - 1;
+    while (place > from && strcmp(f->graph->buffers.at[f->stack.at[place - 1]].name, name) < 0) {
+      f->stack.at[place] = f->stack.at[place - 1];
+      place--;
+    }
+    f->stack.at[place] = buffer;
+  }
+  for (size_t i = from; i < f->stack.n; i++)
+    f->stack.at[i] = loom_fusion_group(f, f->graph->buffers.at[f->stack.at[i]].writer);
+  return true;
+}
+
+/* Puts the group behind all it waits for, to f->numbers.  On the stack a group is to be visited, or
+** (as -1 - group) left. */
+static bool visit(loom_fusion *f, bool *visited, int group) {
+  f->stack.n = 0;
+  if (!loom_vec_push(f->ctx, &f->stack, group)) return false;
+  while (f->stack.n > 0) {
+    int top = f->stack.at[--f->stack.n];
+    if (top < 0) {
+      f->numbers.at[f->numbers.n++] = -1 - top;
+      continue;
+    }
+    if (visited[top]) continue;
+    visited[top] = true;
+    if (!loom_vec_push(f->ctx, &f->stack, -1 - top) || !push_needed(f, &f->groups[top]))
+      return false;
+  }
+  return true;
+}
+
+static bool order_groups(loom_fusion *f) {
+  if (!sort_groups(f)) return false;
+  bool *visited = loom_realloc_array(f->ctx, NULL, 0, f->n_ops, sizeof *visited);
+  if (!visited && f->n_ops > 0) return false;
+  if (f->n_ops > 0) memset(visited, 0, f->n_ops * sizeof *visited);
+  bool good = true;
+  f->numbers.n = 0;
+  for (size_t i = 0; good && i < f->order.n; i++) good = visit(f, visited, f->order.at[i]);
+  loom_realloc_array(f->ctx, visited, f->n_ops, 0, sizeof *visited);
+  for (size_t i = 0; good && i < f->numbers.n; i++) f->order.at[i] = f->numbers.at[i];
+  return good;
+}
+
+/* ---- rounds ------------------------------------------------------------------------------- */
+
+static bool run_round(loom_fusion *f, bool *changed) {
+  if (!find_choices(f)) return false;
+  *changed = false;
+  for (size_t i = 0; i < f->choices.n; i++) {
+    int first = loom_fusion_group(f, f->choices.at[i].first);
+    int second = loom_fusion_group(f, f->choices.at[i].second);
+    if (first == second) continue;
+    loom_fuse_reason reason = loom_fusion_decide(f, first, second);
+    if (reason == LOOM_FUSE_ERROR) return false;
+    if (reason != LOOM_FUSE_OK || loom_fusion_cycle(f, first, second)) continue;
+    if (loom_fusion_join(f, first, second) < 0) return false;
+    *changed = true;
+  }
+  return order_groups(f);
+}
+
+loom_status loom_fusion_run(loom_fusion *f) {
+  bool changed = true, good = true;
+  for (int i = 0; good && changed && i < MOST_ROUNDS && f->order.n > 1; i++)
+    good = run_round(f, &changed);
+  return good && !loom_base_failed(f->ctx) ? LOOM_OK : loom_error_status(f->ctx);
+}
+
+/* ---- looking ------------------------------------------------------------------------------ */
+
+loom_status loom_fusion_pair(loom_fusion *f, int first, int second, loom_fuse_pair *out) {
+  if (first < 0 || second < 0 || (size_t)first >= f->n_ops || (size_t)second >= f->n_ops)
+    return loom_error_set(f->ctx, LOOM_ERR_ARGUMENT, "fusion knows no operation number %d",
+                          first < 0 || (size_t)first >= f->n_ops ? first : second);
+  int a = loom_fusion_group(f, first), b = loom_fusion_group(f, second);
+  if (a == b)
+    return loom_error_set(f->ctx, LOOM_ERR_ARGUMENT, "operations '%s' and '%s' are one group",
+                          loom_fusion_op(f, first)->name, loom_fusion_op(f, second)->name);
+  bool opaque = f->groups[a].opaque || f->groups[b].opaque;
+  *out = (loom_fuse_pair){.shape = opaque ? LOOM_FUSE_OK : loom_fusion_shape(f, a, b),
+                          .reason = loom_fusion_decide(f, a, b),
+                          .score = loom_fusion_score(f, a, b)};
+  if (out->reason == LOOM_FUSE_OK && loom_fusion_cycle(f, a, b)) out->reason = LOOM_FUSE_CYCLE;
+  for (int op = f->groups[a].first; op >= 0; op = f->next[op])
+    out->depends |= loom_bit(f->groups[b].ancestors, op);
+  bool failed = out->reason == LOOM_FUSE_ERROR || out->shape == LOOM_FUSE_ERROR;
+  return failed || loom_base_failed(f->ctx) ? loom_error_status(f->ctx) : LOOM_OK;
+}
+
+ptrdiff_t loom_fusion_kernels(loom_fusion *f, const loom_fused **kernels) {
+  f->kernels.n = 0;
+  f->numbers.n = 0;
+  if (!loom_vec_reserve(f->ctx, &f->kernels, f->order.n) ||
+      !loom_vec_reserve(f->ctx, &f->numbers, f->n_ops))
+    return -1;
+  for (size_t i = 0; i < f->order.n; i++) {
+    const loom_group *g = &f->groups[f->order.at[i]];
+    f->kernels.at[f->kernels.n++] = (loom_fused){
+        g->n, f->numbers.at + f->numbers.n, loom_group_extent(f, g), loom_group_reduction(f, g)};
+    for (int op = g->first; op >= 0; op = f->next[op]) f->numbers.at[f->numbers.n++] = op;
+  }
+  *kernels = f->kernels.at;
+  return (ptrdiff_t)f->kernels.n;
+}
+
+/* ---- refusals ----------------------------------------------------------------------------- */
+
+static bool add_refusal(loom_fusion *f, int first, int second, const int *place) {
+  if (!is_new(f, first, second)) return !loom_base_failed(f->ctx);
+  loom_fuse_reason reason = loom_fusion_decide(f, first, second);
+  if (reason == LOOM_FUSE_ERROR) return false;
+  if (reason == LOOM_FUSE_OK && loom_fusion_cycle(f, first, second)) reason = LOOM_FUSE_CYCLE;
+  return loom_vec_push(f->ctx, &f->refusals,
+                       ((loom_refusal){(size_t)place[first], (size_t)place[second], reason}));
+}
+
+static int by_place(const void *one, const void *other) {
+  const loom_refusal *a = one, *b = other;
+  if (a->first != b->first) return a->first < b->first ? -1 : 1;
+  return a->second < b->second ? -1 : a->second > b->second;
+}
+
+ptrdiff_t loom_fusion_refusals(loom_fusion *f, const loom_refusal **refusals) {
+  f->refusals.n = 0;
+  loom_idmap_clear(f->ctx, &f->seen);
+  int *place = loom_arena_array(&f->arena, f->n_ops, sizeof *place);
+  if (!place || !find_uses(f)) return -1;
+  for (size_t i = 0; i < f->order.n; i++) place[f->order.at[i]] = (int)i;
+  for (size_t i = 0; i < f->used.n; i++) {
+    if (!list_users(f, f->used.at[i])) return -1;
+    for (size_t a = 0; a < f->users.n; a++)
+      for (size_t b = a + 1; b < f->users.n && b <= a + MOST_PARTNERS; b++)
+        if (!add_refusal(f, f->users.at[a], f->users.at[b], place)) return -1;
+  }
+  if (f->refusals.n > 0) qsort(f->refusals.at, f->refusals.n, sizeof *f->refusals.at, by_place);
+  *refusals = f->refusals.at;
+  return (ptrdiff_t)f->refusals.n;
+}

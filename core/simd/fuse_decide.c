@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/* The scheduler's decision about a pair of groups, with its reason (doc/formulas.md#fusion).
+** Invariant: the first rule that refuses gives the reason; nothing of a pair is remembered. */
+#include "ranges/sizes.h"
+#include "simd/fusion.h"
+
+enum { MOST_OPS = 64, LEAST_BYTES = 10, FARTHEST = 64, HELD_PER_SHARED = 32 };
+
+/* ---- shared data -------------------------------------------------------------------------- */
+
+int64_t loom_fusion_shared(const loom_fusion *f, int first, int second) {
+  const loom_id_set *a = &f->groups[first].deps, *b = &f->groups[second].deps;
+  const loom_id_set *small = a->n <= b->n ? a : b, *large = a->n <= b->n ? b : a;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < small->n; i++)
+    if (loom_id_set_has(large, small->at[i]) &&
+        __builtin_add_overflow(bytes, f->graph->deps.at[small->at[i]]->bytes, &bytes))
+      return INT64_MAX;
+  return bytes;
+}
+
+static int64_t far(int a, int b) {
+  return a > b ? (int64_t)a - b : (int64_t)b - a;
+}
+
+static int64_t distance(const loom_group *a, const loom_group *b) {
+  int64_t one = far(a->min_order, b->max_order), other = far(b->min_order, a->max_order);
+  return one > other ? one : other;
+}
+
+loom_fuse_score loom_fusion_score(const loom_fusion *f, int first, int second) {
+  const loom_group *a = &f->groups[first], *b = &f->groups[second];
+  int64_t bytes = loom_fusion_shared(f, first, second);
+  return (loom_fuse_score){
+      .kind = b->template >= 0
+                  ? 0
+                  : bytes > 0 && a->template <0 ? 2 : 1,
+                                              .same_kind = a->reduces == b->reduces && bytes > 0,
+                                              .bytes = bytes, .nearness = -distance(a, b)};
+}
+
+int loom_fuse_score_order(const loom_fuse_score *a, const loom_fuse_score *b) {
+  if (a->kind != b->kind) return a->kind > b->kind ? -1 : 1;
+  if (a->same_kind != b->same_kind) return a->same_kind ? -1 : 1;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  if (a->nearness != b->nearness) return a->nearness > b->nearness ? -1 : 1;
+  return 0;
+}
+
+/* ---- limits ------------------------------------------------------------------------------- */
+
+/* Inputs of one storage size and type that only one operation on each side reads could take each
+** other's place; a kernel of both sides holds them at once. */
+static bool holds_more(const loom_fusion *f, const loom_group *a, const loom_group *b,
+                       int64_t shared) {
+  const loom_group *small = a->storages.n <= b->storages.n ? a : b, *large = small == a ? b : a;
+  int64_t held = 0;
+  for (size_t i = 0; i < small->storages.n; i++) {
+    int storage = small->storages.at[i].storage;
+    size_t k = 0;
+    while (k < large->storages.n && large->storages.at[k].storage != storage) k++;
+    int64_t elements;
+    if (k == large->storages.n) continue;
+    if (!loom_as_int(f->ctx, f->storage_sizes.at[storage], &elements)) return false;
+    if (__builtin_add_overflow(held, elements, &held)) held = INT64_MAX;
+  }
+  return held / HELD_PER_SHARED > shared ||
+         (held / HELD_PER_SHARED == shared && held % HELD_PER_SHARED > 0);
+}
+
+static size_t count_buffers(loom_fusion *f, const loom_group *g) {
+  size_t n = 0;
+  for (size_t i = 0; i < g->deps.n; i++) {
+    int buffer = f->graph->deps.at[g->deps.at[i]]->buffer;
+    n += f->stamp[buffer] != f->epoch;
+    f->stamp[buffer] = f->epoch;
+  }
+  return n;
+}
+
+static bool has_many_buffers(loom_fusion *f, const loom_group *a, const loom_group *b) {
+  if (f->options.max_buffers == 0) return false;
+  f->epoch++;
+  return count_buffers(f, a) + count_buffers(f, b) > f->options.max_buffers;
+}
+
+/* ---- a group and what it depends on ------------------------------------------------------- */
+
+static bool starts_with(const loom_dep *read, const loom_dep *write) {
+  if (read->n < write->n) return false;
+  for (size_t i = 0; i < write->n; i++)
+    if (read->loops[i].variable != write->loops[i].variable ||
+        read->loops[i].size != write->loops[i].size)
+      return false;
+  return true;
+}
+
+/* A read that finds what was written at the same step. */
+static bool meets(const loom_dep *read, const loom_dep *write) {
+  if (read->buffer != write->buffer) return false;
+  if (read->mode == LOOM_USE_WHOLE)
+    return write->mode == LOOM_USE_WHOLE && read->accumulates && write->accumulates;
+  return read->mode == LOOM_USE_INDEXED && write->mode == LOOM_USE_INDEXED && !read->indirect &&
+         !write->indirect && read->index == write->index && starts_with(read, write);
+}
+
+static bool is_met(const loom_fusion *f, const loom_dep *read, int writer) {
+  const loom_op *op = loom_fusion_op(f, writer);
+  for (size_t i = 0; i < op->n_dep_writes; i++)
+    if (meets(read, op->dep_writes[i])) return true;
+  return false;
+}
+
+/* ---- updates in place --------------------------------------------------------------------- */
+
+/* The one write of a buffer, NULL unless it is at an index that is known. */
+static const loom_dep *update_of(const loom_fusion *f, int buffer) {
+  const loom_op *op = loom_fusion_op(f, f->graph->buffers.at[buffer].writer);
+  const loom_dep *found = NULL;
+  for (size_t i = 0; i < op->n_dep_writes; i++) {
+    if (op->dep_writes[i]->buffer != buffer) continue;
+    if (found) return NULL;
+    found = op->dep_writes[i];
+  }
+  return found && found->mode == LOOM_USE_INDEXED && !found->indirect ? found : NULL;
+}
+
+static bool reads_as_updated(const loom_dep *read, const loom_dep *update) {
+  return read->mode == LOOM_USE_INDEXED && !read->indirect && read->index == update->index &&
+         read->n == update->n && starts_with(read, update);
+}
+
+/* An ordering behind an operation that reads what the group updates: in one kernel it holds where each
+** element is read at the step that overwrites it.  Any other ordering asks for another kernel. */
+static bool order_holds(const loom_fusion *f, const loom_group *g, int reader) {
+  const loom_op *op = loom_fusion_op(f, reader);
+  bool found = false;
+  for (size_t i = 0; i < op->n_dep_reads; i++) {
+    const loom_dep *read = op->dep_reads[i];
+    int updated_by = f->graph->buffers.at[read->buffer].updated_by;
+    if (read->mode == LOOM_USE_ORDER || updated_by < 0 ||
+        !loom_bit(g->members, f->graph->buffers.at[updated_by].writer))
+      continue;
+    const loom_dep *update = update_of(f, updated_by);
+    if (!update || !reads_as_updated(read, update)) return false;
+    found = true;
+  }
+  return found;
+}
+
+/* ---- the decision ------------------------------------------------------------------------- */
+
+static bool intersect(size_t n, const uint64_t *a, const uint64_t *b) {
+  for (size_t w = 0; w < n; w++)
+    if (a[w] & b[w]) return true;
+  return false;
+}
+
+/* Whether one of the group's operations is an ancestor of the other group. */
+static bool precedes(const loom_fusion *f, const loom_group *g, const loom_group *other) {
+  if (g->n > 4) return intersect(f->n_words, g->members, other->ancestors);
+  for (int op = g->first; op >= 0; op = f->next[op])
+    if (loom_bit(other->ancestors, op)) return true;
+  return false;
+}
+
+/* The second group depends on the first: what it needs of it must be there at each step, and nothing
+** else that it needs may depend on the first. */
+static loom_fuse_reason behind(loom_fusion *f, const loom_group *a, const loom_group *b) {
+  bool between = false;
+  for (size_t i = 0; i < b->unmet.n; i++) {
+    const loom_dep *dep = f->graph->deps.at[b->unmet.at[i]];
+    int writer = f->graph->buffers.at[dep->buffer].writer;
+    if (loom_bit(a->members, writer)) {
+      bool met = dep->mode == LOOM_USE_ORDER ? order_holds(f, b, writer) : is_met(f, dep, writer);
+      if (!met) return LOOM_FUSE_ACCESS_MISMATCH;
+    } else if (!between) {
+      between = precedes(f, a, &f->groups[loom_fusion_group(f, writer)]);
+    }
+  }
+  return between ? LOOM_FUSE_NODE_BETWEEN : LOOM_FUSE_OK;
+}
+
+static loom_fuse_reason limits(loom_fusion *f, const loom_group *a, const loom_group *b,
+                               int64_t shared) {
+  size_t most = f->options.max_ops ? f->options.max_ops : MOST_OPS;
+  bool aggressive = f->options.aggressive || f->options.unshared;
+  if (shared == 0 && (!aggressive || a->reduces || b->reduces)) return LOOM_FUSE_NO_SHARED_DATA;
+  if (a->n + b->n > most) return LOOM_FUSE_TOO_MANY_NODES;
+  if (has_many_buffers(f, a, b)) return LOOM_FUSE_MANY_READS;
+  return holds_more(f, a, b, shared) ? LOOM_FUSE_PEAK_MEMORY : LOOM_FUSE_OK;
+}
+
+loom_fuse_reason loom_fusion_decide(loom_fusion *f, int first, int second) {
+  const loom_group *a = &f->groups[first], *b = &f->groups[second];
+  if (a->opaque) return LOOM_FUSE_FIRST_OPAQUE;
+  if (b->opaque) return LOOM_FUSE_SECOND_OPAQUE;
+  if (precedes(f, b, a)) return LOOM_FUSE_WRONG_ORDER;
+  int64_t shared = loom_fusion_shared(f, first, second);
+  loom_fuse_reason reason = limits(f, a, b, shared);
+  if (reason != LOOM_FUSE_OK) return reason;
+  if (precedes(f, a, b)) {
+    reason = behind(f, a, b);
+  } else if (shared < LEAST_BYTES && !f->options.unshared) {
+    reason = LOOM_FUSE_LITTLE_SHARED_DATA;
+  } else if (distance(a, b) > FARTHEST) {
+    reason = LOOM_FUSE_TOO_FAR;
+  }
+  return reason == LOOM_FUSE_OK ? loom_fusion_shape(f, first, second) : reason;
+}

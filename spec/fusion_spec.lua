@@ -1,0 +1,186 @@
+-- SPDX-License-Identifier: MIT
+-- Fusion: every reason for which two groups stay apart, and what becomes of a graph.
+
+local core = require "einloom.core"
+
+local function variable(name) return core.symbol(name, { min = 0 }) end
+local p0, p1 = variable "p0", variable "p1"
+
+-- A graph of buffers {name, sizes} and operations {name, reads, writes, loops}; an access is
+-- {buffer, index}. Buffers that nothing reads leave the graph.
+local function graph(buffers, ops, options)
+  local g, read = core.graph(options), {}
+  for _, op in ipairs(ops) do
+    for _, use in ipairs(op.reads) do read[use[1]] = true end
+  end
+  for _, buffer in ipairs(buffers) do
+    assert(g:buffer { name = buffer[1], sizes = { table.unpack(buffer, 2) },
+      output = not read[buffer[1]] })
+  end
+  local function uses(list)
+    local found = {}
+    for i, use in ipairs(list) do
+      found[i] = { buffer = use[1], index = use[2], mode = not use[2] and "whole" or nil }
+    end
+    return found
+  end
+  for _, op in ipairs(ops) do
+    assert(g:op { name = op.name, kind = op.kind or op.reduction and "reduction",
+      reduce = op.reduction and "sum" or nil, pointwise = op.loops or {}, reduction = op.reduction,
+      reads = uses(op.reads), writes = uses(op.writes), mutates = op.mutates, after = op.after })
+  end
+  return g
+end
+
+local function pointwise(name, read, write, size)
+  return { name = name, loops = { { p0, size or 64 } }, reads = { { read, p0 } },
+    writes = { { write, p0 } } }
+end
+
+local function reason(g, first, second, options)
+  return assert(g:fusion(options)):pair(first, second).reason
+end
+
+local function kernels(g, options)
+  local list = {}
+  for i, kernel in ipairs(g:fusion(options):run():kernels()) do
+    list[i] = table.concat(kernel.ops, " ")
+  end
+  return table.concat(list, " | ")
+end
+
+local function chain(n, size)
+  local buffers, ops = { { "b0", size or 64 } }, {}
+  for i = 1, n do
+    buffers[i + 1] = { "b" .. i, size or 64 }
+    ops[i] = pointwise("op" .. i, "b" .. i - 1, "b" .. i, size)
+  end
+  return graph(buffers, ops)
+end
+
+describe("a pair of operations is refused:", function()
+  it("first_opaque, second_opaque", function()
+    local g = graph({ { "a", 64 }, { "b", 64 }, { "c", 64 } },
+      { { name = "call", kind = "opaque", reads = { { "a" } }, writes = { { "b" } } },
+        pointwise("next", "b", "c") })
+    assert.are.equal("first_opaque", reason(g, "call", "next"))
+    assert.are.equal("second_opaque", reason(g, "next", "call"))
+  end)
+
+  it("wrong_order", function()
+    assert.are.equal("wrong_order", reason(chain(3), "op3", "op1"))
+  end)
+
+  it("no_shared_data, little_shared_data", function()
+    local g = graph({ { "a", 64 }, { "b", 64 }, { "c", 64 }, { "d", 64 } },
+      { pointwise("one", "a", "c"), pointwise("other", "b", "d") })
+    assert.are.equal("no_shared_data", reason(g, "one", "other"))
+    assert.are.equal("little_shared_data", reason(g, "one", "other", { aggressive = true }))
+    assert.is_nil(reason(g, "one", "other", { unshared = true }))
+    assert.are.equal("one | other", kernels(g))
+    assert.are.equal("one other", kernels(g, { unshared = true }))
+  end)
+
+  it("too_many_nodes", function()
+    assert.are.equal("too_many_nodes", reason(chain(2), "op1", "op2", { max_ops = 1 }))
+    assert.are.equal("op1 op2 | op3 op4 | op5", kernels(chain(5), { max_ops = 2 }))
+  end)
+
+  it("many_reads", function()
+    assert.are.equal("many_reads", reason(chain(2), "op1", "op2", { max_buffers = 2 }))
+    assert.is_nil(reason(chain(2), "op1", "op2", { max_buffers = 3 }))
+  end)
+
+  it("peak_memory", function()
+    -- Each of two reductions reads a large buffer that nothing else needs, and one row in common.
+    local big, loops = 4096 * 64, { { p0, 64 } }
+    local row = { "row", p0 }
+    local function reduce(name, from, to)
+      return { name = name, loops = loops, reduction = { { p1, 4096 } },
+        reads = { { from, 4096 * p0 + p1 }, row }, writes = { { to, p0 } } }
+    end
+    local g = graph({ { "a", big }, { "b", big }, { "x", big }, { "y", big }, { "row", 64 },
+        { "s", 64 }, { "t", 64 } },
+      { pointwise("f", "a", "x", big), pointwise("g", "b", "y", big), reduce("sx", "x", "s"),
+        reduce("sy", "y", "t") })
+    assert.are.equal("peak_memory", reason(g, "sx", "sy"))
+  end)
+
+  it("access_mismatch", function()
+    local g = graph({ { "a", 64 }, { "b", 64 }, { "c", 64 } },
+      { pointwise("f", "a", "b"),
+        { name = "g", loops = { { p0, 64 } }, reads = { { "b", 63 - p0 }, { "a", p0 } },
+          writes = { { "c", p0 } } } })
+    assert.are.equal("access_mismatch", reason(g, "f", "g"))
+  end)
+
+  it("node_between", function()
+    local g = graph({ { "a", 64 }, { "b", 64 }, { "s" }, { "c", 64 } },
+      { pointwise("f", "a", "b"),
+        { name = "s", reduction = { { p0, 64 } }, reads = { { "b", p0 } },
+          writes = { { "s", core.int(0) } } },
+        { name = "g", loops = { { p0, 64 } }, reads = { { "b", p0 }, { "s", core.int(0) } },
+          writes = { { "c", p0 } } } })
+    assert.are.equal("node_between", reason(g, "f", "g"))
+  end)
+
+  it("too_far", function()
+    local buffers, ops = { { "a", 64 } }, {}
+    for i = 1, 70 do
+      buffers[i + 1] = { "b" .. i, 64 }
+      ops[i] = pointwise("op" .. i, "a", "b" .. i)
+    end
+    local g = graph(buffers, ops)
+    assert.is_nil(reason(g, "op1", "op65"))
+    assert.are.equal("too_far", reason(g, "op1", "op66"))
+  end)
+
+  it("cycle", function()
+    -- x and y share `a`; x feeds p, q feeds y, and p and q are one kernel already.
+    local g = graph({ { "a", 64 }, { "x", 64 }, { "q", 64 }, { "w", 128 }, { "p", 64 }, { "y", 64 },
+        { "z", 64 } },
+      { pointwise("x", "a", "x"),
+        { name = "q", loops = { { p0, 128 } }, reads = { { "w", p0 } }, writes = { { "q", p0 } } },
+        { name = "p", loops = { { p0, 128 } }, reads = { { "w", p0 }, { "x", p0 // 2 } },
+          writes = { { "p", p0 } } },
+        { name = "y", loops = { { p0, 64 } }, reads = { { "a", p0 }, { "q", 2 * p0 } },
+          writes = { { "y", p0 } } } })
+    assert.is_nil(reason(g, "x", "y"))
+    local fused = g:fusion():run()
+    local list = {}
+    for i, kernel in ipairs(fused:kernels()) do list[i] = table.concat(kernel.ops, " ") end
+    assert.are.equal("x | q p | y", table.concat(list, " | "))
+    assert.are.equal("cycle", fused:pair("x", "y").reason)
+    local found = {}
+    for _, refusal in ipairs(fused:refusals()) do
+      found[#found + 1] = ("%s %s %s"):format(list[refusal.first], list[refusal.second],
+        refusal.reason)
+    end
+    assert.are.same({ "x q p no_shared_data", "x y cycle", "q p y no_shared_data" }, found)
+  end)
+end)
+
+describe("a fusion", function()
+  it("takes operations of its graph, of two groups", function()
+    local fused = chain(2):fusion()
+    assert.has_error(function() fused:pair("op1", "op3") end, "the graph has no operation 'op3'")
+    assert.has_error(function() fused:pair("op1", "op1") end)
+    assert.has_error(function() chain(2):fusion { fast = true } end)
+  end)
+
+  it("lets an update in place join those that read the element before", function()
+    local function update(index)
+      local g = core.graph()
+      for _, name in ipairs { "a", "b", "a1" } do
+        g:buffer { name = name, sizes = { 64 }, output = name ~= "a" }
+      end
+      g:op { name = "read", pointwise = { { p0, 64 } }, reads = { { buffer = "a", index = index } },
+        writes = { { buffer = "b", index = p0 } } }
+      g:op { name = "set", pointwise = { { p0, 64 } }, reads = { { buffer = "a", index = p0 } },
+        writes = { { buffer = "a1", index = p0 } }, mutates = { "a" } }
+      return reason(g, "read", "set", { unshared = true })
+    end
+    assert.is_nil(update(p0))
+    assert.are.equal("access_mismatch", update(63 - p0))
+  end)
+end)
