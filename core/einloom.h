@@ -1519,6 +1519,7 @@ typedef struct loom_space_options {
   bool product;                /* of energy and latency, both asked for, only the product counts */
   int max_fused;               /* loops with several trips above a shared tensor; -1: no limit */
   int max_fused_per_variable;
+  bool one_dimension_per_variable; /* a variable is spread over one dimension of a level at most */
 } loom_space_options;
 
 LOOM_API LOOM_GIVE loom_space *loom_space_new(loom_ctx *ctx, const loom_space_options *options);

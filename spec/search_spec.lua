@@ -126,6 +126,28 @@ describe("a search", function()
     assert.are.same({}, space.new(read.from_json(raw)):search().points)
   end)
 
+  it("refuses limits that it cannot keep to", function()
+    local raw = case_of "nvdla_matmuls_E"
+    local path = raw.hardware.paths[1]
+    local name = next(path.fanout)
+    path.fanout[name][1].loop_bounds = {}
+    assert.has_error(function() read.from_json(raw) end)
+    path.fanout[name][1].loop_bounds = nil
+    assert.is_table(read.from_json(raw))
+    path.hold[path.levels[1]].no_refetch_from_above = {}
+    assert.has_error(function() read.from_json(raw) end)
+  end)
+
+  it("spreads a variable over one dimension of a level where that is asked for", function()
+    local case = read.from_json(decode "cases_timeloop".cases[1])
+    local all = space.new(case):search().points[1]
+    case.limits.one_dimension_per_variable = true
+    local found = space.new(case):search()
+    local text = tostring(found:mapping(found.points[1]))
+    assert.is_true(found.points[1].energy > all.energy)
+    assert.is_nil(text:find("Array.X.*Array.Y") and text:find("par k.*par k"))
+  end)
+
   it("takes einsums of one shape once", function()
     local found = space.new(read.from_json(case_of "chain8_simple_E")):search()
     assert.are.equal(3, found.n_explored)

@@ -120,6 +120,19 @@ static int count_bits(uint32_t x) {
   return n;
 }
 
+/* A loop inside the one at a position spreads the variable over another dimension of the level. */
+static bool spreads_elsewhere(const chains *c, int position, const int32_t *tiles) {
+  const loom_nest *nest = c->nest;
+  int own = nest->loops[c->v->loop[position]].dimension;
+  for (int j = position + 1; j < c->v->n_loops; j++) {
+    int other = nest->loops[c->v->loop[j]].dimension;
+    if (other >= 0 && other != own && tiles[c->v->loop[j - 1]] > tiles[c->v->loop[j]] &&
+        strcmp(nest->dims[other].component, nest->dims[own].component) == 0)
+      return true;
+  }
+  return false;
+}
+
 /* Notes that the loop at a position runs `trips` times; false if it may not. */
 static bool run_loop(const chains *c, int position, double trips, int32_t tile, double *keys,
                      uint32_t *fused, const int32_t *tiles) {
@@ -144,6 +157,7 @@ static bool run_loop(const chains *c, int position, double trips, int32_t tile, 
     if (nest->loops[c->v->loop[j]].dimension == loop->dimension)
       used *= (double)tiles[c->v->loop[j - 1]] / tiles[c->v->loop[j]];
   if (used > dim->count) return false;
+  if (nest->one_dimension && trips > 1 && spreads_elsewhere(c, position, tiles)) return false;
   if (dim->min_fraction > 0) keys[nest->n_fused + loop->dimension] = used;
   return loom_nest_may_spread(nest, keys + nest->n_fused);
 }

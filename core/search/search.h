@@ -118,6 +118,7 @@ typedef struct loom_nest {
   size_t n_spreads;
   double leak; /* leaked energy per unit of latency */
   int max_fused, max_fused_per_variable;
+  bool one_dimension; /* a variable is spread over one dimension of a level at most */
   loom_arena arena;
   loom_chain_list lists[LOOM_SEARCH_MAX_VARIABLES];
   int order[LOOM_SEARCH_MAX_VARIABLES]; /* in which variables are joined */

@@ -245,7 +245,8 @@ static bool init_nest(const loom_space *s, loom_space_one *one, const loom_space
                       .dims = one->dims.at,
                       .counts = &one->counts,
                       .max_fused = s->options.max_fused,
-                      .max_fused_per_variable = s->options.max_fused_per_variable};
+                      .max_fused_per_variable = s->options.max_fused_per_variable,
+                      .one_dimension = s->options.one_dimension_per_variable};
   loom_arena_init(&nest->arena, s->ctx);
   if (t->n_fused > LOOM_SEARCH_MAX_FUSED) {
     loom_error_set(s->ctx, LOOM_ERR_LIMIT, "a template has more than 16 fused loops");

@@ -36,13 +36,14 @@ static int l_space(lua_State *L) {
   bind_scope s;
   int i = bind_enter_maker(&s, L);
   luaL_checktype(L, i, LUA_TTABLE);
-  loom_space_options options = {.energy = boolean_field(L, i, "energy"),
-                                .latency = boolean_field(L, i, "latency"),
-                                .usage = boolean_field(L, i, "usage"),
-                                .product = boolean_field(L, i, "product"),
-                                .max_fused = integer_field(L, i, "max_fused", -1),
-                                .max_fused_per_variable =
-                                    integer_field(L, i, "max_fused_per_variable", -1)};
+  loom_space_options options = {
+      .energy = boolean_field(L, i, "energy"),
+      .latency = boolean_field(L, i, "latency"),
+      .usage = boolean_field(L, i, "usage"),
+      .product = boolean_field(L, i, "product"),
+      .one_dimension_per_variable = boolean_field(L, i, "one_dimension_per_variable"),
+      .max_fused = integer_field(L, i, "max_fused", -1),
+      .max_fused_per_variable = integer_field(L, i, "max_fused_per_variable", -1)};
   luaL_argcheck(L, !options.product || (options.energy && options.latency), i,
                 "a product of energy and latency needs both");
   bind_object *object = bind_new_object(&s, BIND_SPACE, release);

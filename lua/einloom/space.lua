@@ -234,6 +234,7 @@ function Space:search()
   local built = core.space {
     energy = asked.energy, latency = asked.latency, usage = asked.usage,
     product = product,
+    one_dimension_per_variable = case.limits.one_dimension_per_variable,
     max_fused = limit(case.limits.max_shared_loops),
     max_fused_per_variable = limit(case.limits.max_shared_loops_per_rank),
   }

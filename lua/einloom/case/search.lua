@@ -241,6 +241,20 @@ local function tree(ways)
   return nodes
 end
 
+-- What a search has to keep to must be what it can keep to.
+local function check_path(path, at)
+  check(path, at, "einsum", "compute", "levels", "hold", "fanout", "overrides")
+  for name, hold in pairs(path.hold) do
+    check(hold, ("%s.hold.%s"):format(at, name), "must_hold", "may_hold")
+  end
+  for name, dims in pairs(path.fanout) do
+    for i, d in ipairs(dims) do
+      check(d, ("%s.fanout.%s[%d]"):format(at, name, i), "dim", "count", "loops_must_reuse",
+        "multicast_tensors", "min_fraction_used")
+    end
+  end
+end
+
 local function arch_definition(raw, definition)
   local nodes, by_name = {}, {}
   for i, level in ipairs(raw.hardware.levels) do
@@ -252,7 +266,7 @@ local function arch_definition(raw, definition)
   local ways, seen = {}, {}
   for i, path in ipairs(raw.hardware.paths) do
     local at = ("hardware.paths[%d]"):format(i)
-    check(path, at, "einsum", "compute", "levels", "hold", "fanout", "overrides")
+    check_path(path, at)
     local key = table.concat(path.levels, "\0")
     if not seen[key] then
       seen[key] = true
@@ -347,6 +361,11 @@ local function limits(raw)
     "spatial_factors", "objective_slack", "usage_slack", "one_spatial_dim_per_variable")
   local result = {}
   for key, x in pairs(raw) do result[key] = x == "inf" and math.huge or x end
+  if result.spatial_factors ~= "perfect" then
+    bad("spatial factors are perfect in a search", "limits.spatial_factors")
+  end
+  -- What one tool's own search keeps to; the best that is known of these cases does not.
+  result.one_spatial_dim_per_variable = nil
   return result
 end
 

@@ -54,7 +54,7 @@ local function dims_of(path, name, tensors)
   for _, d in ipairs(path.fanout[name] or {}) do
     list[#list + 1] = {
       name = d.dim, count = d.count, min_fraction = d.min_fraction_used or 0,
-      excluded = excluded(tensors, d.loops_must_reuse), bounds = d.loop_bounds,
+      excluded = excluded(tensors, d.loops_must_reuse),
     }
   end
   return list
