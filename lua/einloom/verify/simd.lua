@@ -23,6 +23,7 @@ local families = {
   d_tiling_basic = "einloom.verify.simd.tilings",
   e_fusion = "einloom.verify.simd.fusion",
   e_schedule = "einloom.verify.simd.fusion",
+  g_graphs = "einloom.verify.simd.whole",
   f_kernel_bytes = "einloom.verify.simd.kernels",
   f_combine_independent = "einloom.verify.simd.kernels",
   f_two_pass = "einloom.verify.simd.kernels",
