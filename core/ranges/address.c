@@ -16,7 +16,8 @@ bool loom_list_symbols(loom_ctx *ctx, loom_expr e, loom_expr_list *list) {
   if (loom_base_failed(ctx)) return false;
   if (n > list->capacity) {
     if (!loom_vec_reserve(ctx, list, n)) return false;
-    loom_expr_symbols(ctx, e, list->at, n);
+    n = loom_expr_symbols(ctx, e, list->at, n);
+    if (loom_base_failed(ctx)) return false;
   }
   list->n = n;
   return true;

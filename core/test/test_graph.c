@@ -107,10 +107,35 @@ static void test_equal_accesses(void **state) {
   loom_ctx_free(ctx);
 }
 
+enum { SOME_OPS = 40 };
+
+/* Schedules all operations as one kernel, tiles it in each way and plans it. */
+static bool plan_all(loom_ctx *ctx, loom_graph *g) {
+  int ops[SOME_OPS], schedule[5 * SOME_OPS];
+  loom_kernel_info info = {.extent = loom_int(ctx, 128), .reduction_extent = loom_int(ctx, 1)};
+  for (int i = 0; i < SOME_OPS; i++) ops[i] = i;
+  ptrdiff_t n = loom_schedule(g, SOME_OPS, ops, info.extent, info.reduction_extent, schedule);
+  if (n <= 0) return false;
+  info.n = (size_t)n;
+  info.schedule = schedule;
+  loom_kernel_steps steps = {info.n, schedule, info.extent, info.reduction_extent};
+  loom_tiling_options options = {.blocks = true, .max_tiles = 3};
+  loom_coalescing *c = loom_coalesce(g, &steps);
+  loom_scored_tiling scored;
+  bool good = c && loom_coalesced_select(g, &steps, c, 3, &scored) == LOOM_OK &&
+              loom_tiling_select(g, &steps, &options, &info.tiling) == LOOM_OK;
+  loom_plan *plan = good ? loom_plan_new(g) : NULL;
+  good = plan && loom_plan_kernel(plan, &info) == 0;
+  loom_plan_free(plan);
+  loom_coalescing_free(c);
+  return good;
+}
+
 static bool build_all(loom_ctx *ctx) {
   loom_graph *g = begin(ctx);
   bool good = g != NULL;
-  for (int i = 0; good && i < 40; i++) good = add(g, ctx, i, 2, (int[]){i, i / 3}) == i;
+  for (int i = 0; good && i < SOME_OPS; i++) good = add(g, ctx, i, 2, (int[]){i, i / 3}) == i;
+  good = good && plan_all(ctx, g);
   loom_graph_free(g);
   return good;
 }
