@@ -30,6 +30,29 @@ describe("loom.simplify", function()
     assert.equal(core.int(0), (x // 4):simplify { x = 4 })
   end)
 
+  it("joins quotients that building keeps the other way round", function()
+    local n = { x = 1000 }
+    assert.equal(-variable "x", loom.simplify("(-x) % 20 + 20*((-x) // 20)", n))
+    assert.equal((-variable "x") // 2, loom.simplify("mod_index(-x, 2, 7) + 7*((-x) // 14)", n))
+    assert.equal(loom.simplify("s*((3*x - 4) // 4)", n),
+      loom.simplify("s*mod_index(3*x - 4, 4, 32) + 32*s*((3*x - 4) // 128)", n))
+    assert.equal(-variable "x" * core.symbol("s", { min = 1 }),
+      loom.simplify("(-x) % s*s + s^2*((-x) // s)", { x = "s^3" }))
+  end)
+
+  it("leaves no remainder beside a quotient that its number is there for", function()
+    assert.equal("4*x + 3*(x // 3)", tostring(loom.simplify("4*(x % 3) + 15*(x // 3)", { x = 99 })))
+    assert.equal("3*(x // 2) + 3*(x // 8)",
+      tostring(loom.simplify("x // 2 + 2*mod_index(x, 2, 4) + 11*(x // 8)", { x = 99 })))
+  end)
+
+  it("joins what is outside before what is inside", function()
+    local digits = "(8*mod_index(x, 4, 16) + mod_index(x, 4, 8))"
+    local e = ("8*mod_index(%s, 4, 4) + 32*(%s // 16)"):format(digits, digits)
+      .. " + 4*mod_index(x, 8, 2)"
+    assert.equal("16*(x // 4) + 4*(x // 8)", tostring(loom.simplify(e, { x = 32 })))
+  end)
+
   it("does not look into opaque nodes", function()
     local x = variable "x"
     local e = core.opaque(x // 8)

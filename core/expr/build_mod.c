@@ -160,6 +160,16 @@ static bool is_small(loom_ctx *ctx, loom_expr a, loom_expr d, loom_expr m) {
   return size != LOOM_NONE && loom_facts_difference(ctx, a, size).sign == LOOM_NEG;
 }
 
+/* Whether a // d has one value, whatever a is within its bounds. */
+static bool has_one_quotient(loom_ctx *ctx, loom_expr a, loom_expr d, int64_t *quotient) {
+  loom_facts f = loom_facts_of(ctx, a);
+  int64_t by;
+  if (f.lo == LOOM_MINUS_INF || f.hi == LOOM_PLUS_INF) return false;
+  if (!loom_as_int(ctx, d, &by) || by <= 0) return false;
+  *quotient = loom_floor_div64(f.lo, by);
+  return *quotient == loom_floor_div64(f.hi, by);
+}
+
 /* a / d as one expression if d divides a as a polynomial: *a is that, *d is 1. */
 static bool divide_whole(loom_ctx *ctx, loom_expr *a, loom_expr *d) {
   loom_expr quotient = loom_divide_exactly(ctx, *a, *d);
@@ -245,6 +255,9 @@ loom_expr loom_build_mod_index(loom_ctx *ctx, loom_expr a, loom_expr d, loom_exp
   if (is_positive_integer(ctx, d) && whole_quotient(ctx, a, &above, &below))
     return loom_build_mod_index(ctx, above, loom_build_mul(ctx, below, d), m);
   if (is_small(ctx, a, d, m)) return loom_build_floor_div(ctx, a, d);
+  int64_t quotient;
+  if (has_one_quotient(ctx, a, d, &quotient))
+    return loom_build_mod(ctx, loom_int(ctx, quotient), m);
   return loom_make_args(ctx, LOOM_MODIDX, 3, (loom_expr[]){a, d, m});
 }
 

@@ -87,8 +87,8 @@ static loom_expr collapse(loom_ctx *ctx, const loom_terms *sum, loom_num den) {
                               loom_scale(ctx, den, b));
 }
 
-/* floor(sum / den), sum with integer terms and constant, the constant in [0, den): a node, or a
-** simpler nested division. */
+/* floor(sum / den), sum with integer terms and constant, the constant in [0, den): a node, a simpler
+** nested division, or the quotient itself where the remainder is known. */
 static loom_expr divide_reduced(loom_ctx *ctx, loom_terms *sum, loom_num den) {
   if (collapses(ctx, sum)) return collapse(ctx, sum, den);
   loom_expr divisor = loom_from_num(ctx, den), numerator = loom_terms_build(sum);
@@ -98,6 +98,12 @@ static loom_expr divide_reduced(loom_ctx *ctx, loom_terms *sum, loom_num den) {
   if (loom_num_to_int(ctx, den, &d) && a.lo != LOOM_MINUS_INF && a.hi != LOOM_PLUS_INF &&
       loom_floor_div64(a.lo, d) == loom_floor_div64(a.hi, d))
     return loom_int(ctx, loom_floor_div64(a.lo, d));
+  if (loom_num_to_int(ctx, den, &d) && a.integer == LOOM_YES && a.modulus % d == 0) {
+    loom_num down = loom_num_sub(ctx, sum->constant, LOOM_NUM(loom_mod64(a.remainder, d)));
+    if (loom_num_is_none(down)) return LOOM_NONE;
+    sum->constant = down;
+    return multiply_terms(sum, loom_num_inv(ctx, den)) ? loom_terms_build(sum) : LOOM_NONE;
+  }
   return loom_make_args(ctx, LOOM_FLOORDIV, 2, (loom_expr[]){numerator, divisor});
 }
 

@@ -24,6 +24,12 @@ loom_expr loom_digit_build(loom_ctx *ctx, loom_digit digit);
 
 /* The sum e (or anything) with neighbouring terms joined. */
 loom_expr loom_join_sum(loom_ctx *ctx, loom_expr e);
+/* The same of the outermost sum of e, multiplied out where that helps: terms that are neighbours as
+** they stand may not be after what is inside them has been rewritten. */
+loom_expr loom_join_outside(loom_ctx *ctx, loom_expr e);
+/* e with s*(q % m) + c*(q // m), c beyond s*m, as s*q + (c - s*m)*(q // m) where that is a remainder
+** less and nothing more. */
+loom_expr loom_join_apart(loom_ctx *ctx, loom_expr e);
 
 /* Whether a / d is an integer where d is not 0: at a glance, or expanded. */
 bool loom_is_multiple(loom_ctx *ctx, loom_expr a, loom_expr d);

@@ -28,6 +28,21 @@ static bool is_plain(const loom_ctx *ctx, loom_expr e) {
   return true;
 }
 
+/* Whether the sum e has digits of what has digits, or sums as factors. */
+static bool is_deep(const loom_ctx *ctx, loom_expr e) {
+  if (loom_kind_of(ctx, e) != LOOM_ADD) return false;
+  for (size_t i = 0, n = loom_add_count(ctx, e); i < n; i++) {
+    loom_expr id = loom_add_term(ctx, e, i).id;
+    for (size_t k = 0, m = loom_mul_count(ctx, id); k < m; k++) {
+      loom_expr base = loom_mul_power(ctx, id, k).base;
+      if (loom_kind_of(ctx, base) == LOOM_ADD) return true;
+      for (size_t c = 0, count = loom_child_count(ctx, base); c < count; c++)
+        if (!is_plain(ctx, loom_child(ctx, base, c))) return true;
+    }
+  }
+  return false;
+}
+
 loom_expr loom_simplify(loom_ctx *ctx, loom_expr e) {
   if (!loom_expr_check(ctx, e)) return LOOM_NONE;
   return is_plain(ctx, e) ? e : loom_expand(ctx, e);
@@ -175,6 +190,21 @@ typedef struct simplifier {
   LOOM_VEC(loom_expr) children;
 } simplifier;
 
+/* Whether a sum has remainders and quotients among its factors. */
+static bool is_mixed(const loom_ctx *ctx, loom_expr e) {
+  bool quotients = false, remainders = false;
+  if (e == LOOM_NONE || loom_kind_of(ctx, e) != LOOM_ADD) return false;
+  for (size_t i = 0, n = loom_add_count(ctx, e); i < n; i++) {
+    loom_expr id = loom_add_term(ctx, e, i).id;
+    for (size_t k = 0, m = loom_mul_count(ctx, id); k < m; k++) {
+      loom_kind kind = loom_kind_of(ctx, loom_mul_power(ctx, id, k).base);
+      quotients |= kind == LOOM_FLOORDIV || kind == LOOM_CEIL;
+      remainders |= kind == LOOM_MOD || kind == LOOM_MODIDX;
+    }
+  }
+  return quotients && remainders;
+}
+
 static loom_expr rewrite_node(simplifier *s, loom_expr f) {
   loom_ctx *ctx = s->ctx;
   size_t n = loom_child_count(ctx, f);
@@ -223,6 +253,10 @@ static loom_expr simplify_narrow(loom_scope *scope, loom_expr e) {
   e = rewrite_all(&s, e);
   s.resolves = true;
   e = rewrite_all(&s, e);
+  if (is_mixed(scope->ctx, e)) {
+    loom_expr next = loom_join_apart(scope->ctx, e);
+    if (next != e) e = rewrite_all(&s, next);
+  }
   loom_vec_free(scope->ctx, &s.children);
   return e;
 }
@@ -232,6 +266,8 @@ loom_expr loom_simplify_in(loom_ctx *ctx, loom_expr e, const loom_given *given) 
   loom_scope scope;
   if (!loom_expr_check(ctx, e)) return LOOM_NONE;
   if (is_plain(ctx, e)) return e;
+  if (is_deep(ctx, e)) e = loom_join_outside(ctx, e);
+  if (e == LOOM_NONE) return LOOM_NONE;
   bool good = loom_scope_begin(ctx, &scope, given) && loom_scope_hide(&scope, e);
   if (good) e = loom_scope_leave(&scope, simplify_narrow(&scope, loom_scope_enter(&scope, e)));
   loom_scope_end(&scope);
