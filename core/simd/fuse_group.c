@@ -134,12 +134,29 @@ static bool begin_group(loom_fusion *f, int number) {
   return true;
 }
 
-/* Those below an operation, from those that depend on it directly or not. */
+/* Swaps rows and columns of 64 words of bits: quarters of ever smaller squares. */
+static void transpose(uint64_t square[64]) {
+  uint64_t low = UINT64_C(0xffffffff);
+  for (int half = 32; half > 0; half /= 2, low ^= low << half)
+    for (int row = 0; row < 64; row = ((row | half) + 1) & ~half) {
+      uint64_t swap = ((square[row] >> half) ^ square[row | half]) & low;
+      square[row] ^= swap << half;
+      square[row | half] ^= swap;
+    }
+}
+
+/* Who is below an operation: those that have it above them. */
 static void find_below(loom_fusion *f) {
-  for (size_t i = 0; i < f->n_ops; i++)
-    for (size_t w = 0; w <= i / 64; w++)
-      for (uint64_t bits = f->groups[i].above[w]; bits; bits &= bits - 1)
-        set_bit(f->groups[w * 64 + (size_t)__builtin_ctzll(bits)].below, (int)i);
+  for (size_t row = 0; row < f->n_words; row++)
+    for (size_t column = 0; column <= row; column++) {
+      uint64_t square[64] = {0}, any = 0;
+      for (size_t i = 0; i < 64 && row * 64 + i < f->n_ops; i++)
+        any |= square[i] = f->groups[row * 64 + i].above[column];
+      if (!any) continue;
+      transpose(square);
+      for (size_t i = 0; i < 64 && column * 64 + i < f->n_ops; i++)
+        f->groups[column * 64 + i].below[row] = square[i];
+    }
 }
 
 bool loom_fusion_begin(loom_fusion *f) {

@@ -158,6 +158,42 @@ static void plan_chain(loom_ctx *ctx, loom_graph *g, int n, int each, loom_expr 
   loom_plan_free(plan);
 }
 
+/* Kernels as they are decided: up to max_ops operations each. */
+static void fuse_chain(loom_ctx *ctx, loom_graph *g, int n, int max_ops) {
+  const loom_fused *kernels;
+  loom_fusion *f = loom_fusion_new(g, &(loom_fusion_options){.max_ops = (size_t)max_ops});
+  check(ctx, f && loom_fusion_run(f) == LOOM_OK);
+  check(ctx, loom_fusion_kernels(f, &kernels) == (n + max_ops - 1) / max_ops);
+  loom_fusion_free(f);
+}
+
+static double shorter(double a, double b) {
+  return a < b ? a : b;
+}
+
+static void measure_fusion(loom_ctx *ctx, int n) {
+  double apart = 1e18, some = 1e18, all = 1e18;
+  for (int i = 0; i < REPEATS / 10; i++) {
+    loom_graph *g = build_chain(ctx, n, loom_int(ctx, 100000 + i));
+    double start = now();
+    fuse_chain(ctx, g, n, 1);
+    double first = now();
+    fuse_chain(ctx, g, n, 50);
+    double second = now();
+    fuse_chain(ctx, g, n, n);
+    double third = now();
+    apart = shorter(apart, first - start);
+    some = shorter(some, second - first);
+    all = shorter(all, third - second);
+    loom_graph_free(g);
+    loom_gc_begin(ctx);
+    loom_gc_end(ctx);
+  }
+  printf("chain of %5d: fusion refused for every pair %10s %8.3f ms\n", n, "", apart / 1e3);
+  printf("chain of %5d: fused into kernels of 50 %15s %8.3f ms\n", n, "", some / 1e3);
+  printf("chain of %5d: fused into one kernel %18s %8.3f ms\n", n, "", all / 1e3);
+}
+
 static void measure_chain(loom_ctx *ctx, int n) {
   double build = 1e18, apart = 1e18, fused = 1e18;
   for (int i = 0; i < REPEATS / 10; i++) {
@@ -185,7 +221,11 @@ int main(void) {
   loom_ctx *ctx = loom_ctx_new();
   measure_softmax(ctx);
   measure_chain(ctx, 1000);
-  if (getenv("LONG")) measure_chain(ctx, 10000);
+  measure_fusion(ctx, 1000);
+  if (getenv("LONG")) {
+    measure_chain(ctx, 10000);
+    measure_fusion(ctx, 10000);
+  }
   loom_ctx_free(ctx);
   return 0;
 }
