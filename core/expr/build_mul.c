@@ -35,8 +35,8 @@ static bool refine(loom_factors *product, bool *again) {
     if (!factor->fresh) continue;
     loom_expr rest = loom_take_content(&common, factor->base, factor->exponent);
     good = rest != LOOM_NONE;
-    factor->fresh = false;
-    if (!good || rest == factor->base) continue;
+    factor->fresh = good && rest != factor->base;
+    if (!factor->fresh) continue;
     *again = true;
     good = loom_factors_add(&common, rest, factor->exponent);
     factor->exponent = 0;
