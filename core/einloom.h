@@ -1322,6 +1322,10 @@ typedef struct loom_op_info {
   size_t n_after;
   const int *after; /* operations that must run before it for other reasons */
   loom_reduction_hint hint;
+  bool split; /* a scan over a loop that is too long for one pass */
+  bool
+      extensible; /* a template: an opaque operation that can take in pointwise neighbours; its loops
+                      are those of its one output */
 } loom_op_info;
 
 typedef struct loom_op {
@@ -1336,6 +1340,7 @@ typedef struct loom_op {
   const int *outputs;             /* buffers written, each once */
   const int *mutates;             /* buffers updated in place */
   loom_reduction_hint hint;
+  bool split, extensible;
   loom_expr extent, reduction_extent; /* products of the pointwise and of the reduced loops */
   size_t n_dep_reads, n_dep_writes;
   const loom_dep *const *dep_reads; /* what is read, each once; then, for buffers updated in place,
@@ -1711,8 +1716,9 @@ LOOM_API loom_status loom_coalesced_select(loom_graph *g, const loom_kernel_step
   /* the scheduler's */                                                                            \
   X(LOOM_FUSE_FIRST_OPAQUE, "first_opaque") /* or it launches nothing */                           \
   X(LOOM_FUSE_SECOND_OPAQUE, "second_opaque")                                                      \
-  X(LOOM_FUSE_WRONG_ORDER, "wrong_order")       /* the first depends on the second */              \
-  X(LOOM_FUSE_NO_SHARED_DATA, "no_shared_data") /* no access is common to both */                  \
+  X(LOOM_FUSE_WRONG_ORDER, "wrong_order")               /* the first depends on the second */      \
+  X(LOOM_FUSE_UNFIT_FOR_TEMPLATE, "unfit_for_template") /* no pointwise neighbour of its own */    \
+  X(LOOM_FUSE_NO_SHARED_DATA, "no_shared_data")         /* no access is common to both */          \
   X(LOOM_FUSE_TOO_MANY_NODES, "too_many_nodes")                                                    \
   X(LOOM_FUSE_MANY_READS, "many_reads")           /* more buffers than allowed */                  \
   X(LOOM_FUSE_PEAK_MEMORY, "peak_memory")         /* inputs that could reuse storage live */       \

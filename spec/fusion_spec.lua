@@ -27,7 +27,7 @@ local function graph(buffers, ops, options)
   for _, op in ipairs(ops) do
     assert(g:op { name = op.name, kind = op.kind or op.reduction and "reduction",
       reduce = op.reduction and "sum" or nil, pointwise = op.loops or {}, reduction = op.reduction,
-      reads = uses(op.reads), writes = uses(op.writes), mutates = op.mutates, after = op.after })
+      split = op.split, extensible = op.extensible, reads = uses(op.reads), writes = uses(op.writes), mutates = op.mutates, after = op.after })
   end
   return g
 end
@@ -157,6 +157,61 @@ describe("a pair of operations is refused:", function()
         refusal.reason)
     end
     assert.are.same({ "x q p no_shared_data", "x y cycle", "q p y no_shared_data" }, found)
+  end)
+end)
+
+describe("a scan in several passes", function()
+  it("joins no reduction", function()
+    local function scan(name, from, to, split)
+      return { name = name, kind = "scan", split = split, loops = { { p0, 8 } },
+        reduction = { { p1, 16 } }, reads = { { from, 16 * p0 + p1 } },
+        writes = { { to, 16 * p0 + p1 } } }
+    end
+    local function pair(split)
+      return graph({ { "a", 128 }, { "b", 128 }, { "s", 8 } }, { scan("scan", "a", "b", split),
+        { name = "sum", loops = { { p0, 8 } }, reduction = { { p1, 16 } },
+          reads = { { "a", 16 * p0 + p1 } }, writes = { { "s", p0 } } } })
+    end
+    assert.is_nil(reason(pair(false), "scan", "sum"))
+    assert.are.equal("split_scan", reason(pair(true), "scan", "sum"))
+    assert.are.equal("split_scan", reason(pair(true), "sum", "scan"))
+  end)
+end)
+
+describe("a template", function()
+  -- x -> f -> call (with w) -> g -> h, and a reduction of its output.
+  local function network(change)
+    local ops = { pointwise("f", "x", "fx", 32),
+      { name = "call", kind = "opaque", extensible = true, loops = { { p0, 64 } },
+        reads = { { "fx" }, { "w" } }, writes = { { "y" } } },
+      pointwise("g", "y", "gy"), pointwise("h", "gy", "hy") }
+    if change then change(ops) end
+    return graph({ { "x", 32 }, { "w", 8 }, { "fx", 32 }, { "y", 64 }, { "gy", 64 }, { "hy", 64 },
+      { "s" }, { "other", 32 } }, ops)
+  end
+
+  it("takes in what is before and behind it", function()
+    assert.are.equal("f call g h", kernels(network()))
+    local fused = network():fusion():run():kernels()
+    assert.are.equal(core.int(64), fused[1].extents[1])
+  end)
+
+  it("leaves what others use as well, reductions, and other extents", function()
+    assert.are.equal("f other | call g h", kernels(network(function(ops)
+      ops[5] = pointwise("other", "fx", "other", 32)
+    end)))
+    local g = network(function(ops)
+      ops[5] = { name = "s", reduction = { { p0, 64 } }, reads = { { "y", p0 } },
+        writes = { { "s", core.int(0) } } }
+      ops[6] = { name = "half", loops = { { p0, 32 } }, reads = { { "y", 2 * p0 } },
+        writes = { { "other", p0 } } }
+    end)
+    assert.are.equal("unfit_for_template", reason(g, "call", "s"))
+    assert.are.equal("access_mismatch", reason(g, "call", "half"))
+  end)
+
+  it("is opaque and has one output", function()
+    assert.has_error(function() network(function(ops) ops[2].kind = "pointwise" end) end)
   end)
 end)
 

@@ -8,10 +8,31 @@ enum { MOST_OPS = 64, LEAST_BYTES = 10, FARTHEST = 64, HELD_PER_SHARED = 32 };
 
 /* ---- shared data -------------------------------------------------------------------------- */
 
+/* Bytes of the buffers that a template reads or writes as a whole and the other group at indices. */
+static int64_t template_bytes(const loom_fusion *f, const loom_group *a, const loom_group *b) {
+  int64_t bytes = 0;
+  if (a->template <0) return 0;
+  const loom_op *op = loom_fusion_op(f, a->template);
+  for (size_t i = 0; i < op->n_dep_reads + op->n_dep_writes; i++) {
+    const loom_dep *dep =
+        i < op->n_dep_reads ? op->dep_reads[i] : op->dep_writes[i - op->n_dep_reads];
+    for (size_t k = 0; dep->mode == LOOM_USE_WHOLE && k < b->deps.n; k++) {
+      const loom_dep *other = f->graph->deps.at[b->deps.at[k]];
+      if (other->buffer != dep->buffer || other->mode != LOOM_USE_INDEXED) continue;
+      if (__builtin_add_overflow(bytes, dep->bytes, &bytes)) return INT64_MAX;
+      break;
+    }
+  }
+  return bytes;
+}
+
 int64_t loom_fusion_shared(const loom_fusion *f, int first, int second) {
   const loom_id_set *a = &f->groups[first].deps, *b = &f->groups[second].deps;
   const loom_id_set *small = a->n <= b->n ? a : b, *large = a->n <= b->n ? b : a;
-  int64_t bytes = 0;
+  int64_t bytes = template_bytes(f, &f->groups[first], &f->groups[second]);
+  if (__builtin_add_overflow(bytes, template_bytes(f, &f->groups[second], &f->groups[first]),
+                             &bytes))
+    return INT64_MAX;
   for (size_t i = 0; i < small->n; i++)
     if (loom_id_set_has(large, small->at[i]) &&
         __builtin_add_overflow(bytes, f->graph->deps.at[small->at[i]]->bytes, &bytes))
@@ -104,10 +125,23 @@ static bool meets(const loom_dep *read, const loom_dep *write) {
          !write->indirect && read->index == write->index && starts_with(read, write);
 }
 
+/* Between a template, which takes a buffer as a whole, and an operation that runs over all of it in
+** order. */
+static bool meets_template(const loom_fusion *f, const loom_dep *whole, const loom_dep *other) {
+  const loom_buffer *b = &f->graph->buffers.at[other->buffer];
+  return whole->buffer == other->buffer && whole->mode == LOOM_USE_WHOLE &&
+         other->mode == LOOM_USE_INDEXED && !other->indirect && other->n == 1 &&
+         other->contiguous && other->elements == b->elements && b->storage == b->elements;
+}
+
 static bool is_met(const loom_fusion *f, const loom_dep *read, int writer) {
   const loom_op *op = loom_fusion_op(f, writer);
-  for (size_t i = 0; i < op->n_dep_writes; i++)
-    if (meets(read, op->dep_writes[i])) return true;
+  for (size_t i = 0; i < op->n_dep_writes; i++) {
+    const loom_dep *write = op->dep_writes[i];
+    if (meets(read, write) || (op->extensible && meets_template(f, write, read)) ||
+        meets_template(f, read, write))
+      return true;
+  }
   return false;
 }
 
@@ -181,6 +215,37 @@ static loom_fuse_reason behind(loom_fusion *f, const loom_group *a, const loom_g
   return between ? LOOM_FUSE_NODE_BETWEEN : LOOM_FUSE_OK;
 }
 
+static bool updates(const loom_fusion *f, const loom_group *g) {
+  for (int op = g->first; op >= 0; op = f->next[op])
+    if (loom_fusion_op(f, op)->n_mutates > 0) return true;
+  return false;
+}
+
+/* Whether nothing outside the two groups needs what the first one writes. */
+static bool is_used_by(const loom_fusion *f, const loom_group *a, const loom_group *b) {
+  for (int op = a->first; op >= 0; op = f->next[op]) {
+    const loom_op *o = loom_fusion_op(f, op);
+    for (size_t i = 0; i < o->n_outputs; i++) {
+      const loom_buffer *buffer = &f->graph->buffers.at[o->outputs[i]];
+      if (buffer->output) return false;
+      for (size_t k = 0; k < buffer->n_users; k++)
+        if (!loom_bit(a->members, buffer->users[k].op) &&
+            !loom_bit(b->members, buffer->users[k].op))
+          return false;
+    }
+  }
+  return true;
+}
+
+/* A template takes in what runs behind it or, used by nothing else, before it, element by element. */
+static bool suits_template(const loom_fusion *f, const loom_group *a, const loom_group *b) {
+  if (a->template <0 && b->template <0) return true;
+  const loom_group *other = a->template <0 ? a : b;
+  if (other->template >= 0 || other->reduces || updates(f, other) || !precedes(f, a, b))
+    return false;
+  return b->template <0 || is_used_by(f, a, b);
+}
+
 static loom_fuse_reason limits(loom_fusion *f, const loom_group *a, const loom_group *b,
                                int64_t shared) {
   size_t most = f->options.max_ops ? f->options.max_ops : MOST_OPS;
@@ -196,6 +261,7 @@ loom_fuse_reason loom_fusion_decide(loom_fusion *f, int first, int second) {
   if (a->opaque) return LOOM_FUSE_FIRST_OPAQUE;
   if (b->opaque) return LOOM_FUSE_SECOND_OPAQUE;
   if (precedes(f, b, a)) return LOOM_FUSE_WRONG_ORDER;
+  if (!suits_template(f, a, b)) return LOOM_FUSE_UNFIT_FOR_TEMPLATE;
   int64_t shared = loom_fusion_shared(f, first, second);
   loom_fuse_reason reason = limits(f, a, b, shared);
   if (reason != LOOM_FUSE_OK) return reason;

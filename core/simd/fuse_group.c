@@ -115,7 +115,9 @@ static bool begin_group(loom_fusion *f, int number) {
                     .min_order = number,
                     .max_order = number,
                     .tiling = -1};
-  g->opaque = op->kind == LOOM_OP_OPAQUE || op->kind == LOOM_OP_NOP;
+  g->opaque = (op->kind == LOOM_OP_OPAQUE && !op->extensible) || op->kind == LOOM_OP_NOP;
+  if (op->extensible) g->template = number;
+  g->split_scan = op->split;
   g->reduces = op->kind == LOOM_OP_REDUCTION || op->kind == LOOM_OP_SCAN;
   g->members = loom_arena_array(&f->arena, f->n_words, sizeof *g->members);
   g->ancestors = loom_arena_array(&f->arena, f->n_words, sizeof *g->ancestors);
@@ -229,7 +231,7 @@ static void join_members(loom_fusion *f, loom_group *a, const loom_group *b) {
   f->next[a->last] = b->first;
   a->last = b->last;
   a->n += b->n;
-  if (!a->reduces && b->reduces) a->lead = b->lead;
+  if (b->template >= 0 || (!a->reduces && b->reduces && a->template <0)) a->lead = b->lead;
   a->reduces |= b->reduces;
   a->split_scan |= b->split_scan;
   if (a->template <0) a->template = b->template;

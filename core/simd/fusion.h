@@ -33,7 +33,7 @@ typedef struct loom_storage_use {
 typedef struct loom_group {
   int first, last; /* operations; the others by f->next */
   size_t n;
-  int lead; /* the operation whose extents the group has: the first that reduces, else the first */
+  int lead; /* the operation whose extents the group has: the template, the first that reduces, else the first */
   bool opaque, reduces, split_scan;
   int template; /* the operation that takes in neighbours; -1: none */
   int min_order, max_order;

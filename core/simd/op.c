@@ -34,6 +34,17 @@ static bool check_loops(loom_graph *g, const loom_op_info *info) {
   return false;
 }
 
+static bool check_flags(loom_graph *g, const loom_op_info *info) {
+  if (info->split && info->kind != LOOM_OP_SCAN)
+    loom_graph_bad(g, "operation '%s' is split, but no scan", info->name);
+  else if (info->extensible && (info->kind != LOOM_OP_OPAQUE || info->n_writes != 1))
+    loom_graph_bad(g, "operation '%s' takes in neighbours, but is not opaque with one output",
+                   info->name);
+  else
+    return true;
+  return false;
+}
+
 static const loom_buffer *check_use(loom_graph *g, const char *op, const loom_use *use) {
   if (use->buffer < 0 || (size_t)use->buffer >= g->buffers.n) {
     loom_graph_bad(g, "operation '%s' uses buffer number %d: there is none", op, use->buffer);
@@ -108,7 +119,7 @@ static bool check(loom_graph *g, const loom_op_info *info) {
     loom_graph_bad(g, "operation '%s' is given twice", info->name);
     return false;
   }
-  if (!check_loops(g, info)) return false;
+  if (!check_loops(g, info) || !check_flags(g, info)) return false;
   for (size_t i = 0; i < info->n_reads; i++) {
     if (!check_read(g, info->name, &info->reads[i])) return false;
     if (!writes(info, info->reads[i].buffer)) continue;
@@ -171,7 +182,9 @@ static bool copy(loom_graph *g, const loom_op_info *info, loom_op *op) {
                   .n_pointwise = info->n_pointwise,
                   .n_reduction = info->n_reduction,
                   .n_mutates = info->n_mutates,
-                  .hint = info->hint};
+                  .hint = info->hint,
+                  .split = info->split,
+                  .extensible = info->extensible};
   op->name = loom_arena_string(&g->arena, info->name);
   if (info->reduction) op->reduction = loom_arena_string(&g->arena, info->reduction);
   if (info->call) op->call = loom_arena_string(&g->arena, info->call);

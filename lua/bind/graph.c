@@ -227,9 +227,9 @@ static int l_buffer(lua_State *L) {
 /* g:op {name =, kind =, reduce =, call =, inputs =, pointwise =, reduction =, reads =, writes =,
 ** mutates =, after =, hint =} -> g.  [-0, +1|3, v] */
 static int l_op(lua_State *L) {
-  static const char *const names[] = {"name",      "kind",      "reduce", "call",   "inputs",
-                                      "pointwise", "reduction", "reads",  "writes", "mutates",
-                                      "after",     "hint",      NULL};
+  static const char *const names[] = {"name",      "kind",      "reduce", "call",       "inputs",
+                                      "pointwise", "reduction", "reads",  "writes",     "mutates",
+                                      "after",     "hint",      "split",  "extensible", NULL};
   bind_scope s;
   loom_graph *g = bind_check_graph(&s, L, 1);
   lua_settop(L, 2);
@@ -238,6 +238,8 @@ static int l_op(lua_State *L) {
   loom_op_info info = {.name = text_field(L, "name")};
   info.kind = (loom_op_kind)option_field(L, "kind", kinds);
   info.hint = (loom_reduction_hint)option_field(L, "hint", hints);
+  info.split = bind_flag(L, 2, "split");
+  info.extensible = bind_flag(L, 2, "extensible");
   lua_getfield(L, 2, "reduce");
   info.reduction = bind_optional_text(L, lua_gettop(L));
   lua_getfield(L, 2, "call");
@@ -413,6 +415,8 @@ static void push_op(bind_scope *s, const loom_graph *g, int i) {
   set_buffers(L, g, "outputs", op->n_outputs, op->outputs);
   set_buffers(L, g, "mutates", op->n_mutates, op->mutates);
   bind_set_string(L, "hint", loom_reduction_hint_name(op->hint));
+  if (op->split) bind_set_boolean(L, "split", true);
+  if (op->extensible) bind_set_boolean(L, "extensible", true);
   bind_set_expr(s, "extent", op->extent);
   bind_set_expr(s, "reduction_extent", op->reduction_extent);
   set_deps(s, g, "dep_reads", op->n_dep_reads, op->dep_reads);
