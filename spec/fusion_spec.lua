@@ -27,7 +27,8 @@ local function graph(buffers, ops, options)
   for _, op in ipairs(ops) do
     assert(g:op { name = op.name, kind = op.kind or op.reduction and "reduction",
       reduce = op.reduction and "sum" or nil, pointwise = op.loops or {}, reduction = op.reduction,
-      split = op.split, extensible = op.extensible, reads = uses(op.reads), writes = uses(op.writes), mutates = op.mutates, after = op.after })
+      split = op.split, extensible = op.extensible, reads = uses(op.reads),
+      writes = uses(op.writes), mutates = op.mutates, after = op.after })
   end
   return g
 end
