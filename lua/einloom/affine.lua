@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Index expressions of a tensor: affine forms of rank variables with integer coefficients, and
--- quasi-affine ones (`//`, `%`), which parse and are kept as trees.  An affine form holds no zero
+-- quasi-affine ones (`//`, `%`), which parse and are kept as trees.  Where the reader of an index
+-- allows it, a value loaded from a tensor is a variable too.  An affine form holds no zero
 -- coefficient and its names are in order of first mention.
 
 local lexer = require "einloom.lexer"
@@ -156,7 +157,9 @@ function grammar.operand(lex)
   end
   local name = lex:accept "name"
   if not name then return nil end
-  if lex.kind == "[" or lex.kind == "(" then
+  if lex.kind == "[" and lex.load then
+    name = lex.load(name, position)
+  elseif lex.kind == "[" or lex.kind == "(" then
     lex:fail(("%s%s: an index is made of rank variables and integers"):format(name, lex.kind),
       position)
   end
@@ -243,7 +246,8 @@ local function settle(value)
   return value
 end
 
---- Reads one index expression.
+--- Reads one index expression.  `load` of the lexer, if it has one, reads the indices behind the
+--- name of a tensor and gives the name of the variable that stands for the value loaded.
 ---@param lex einloom.Lexer
 ---@return einloom.Index
 function affine.read(lex)

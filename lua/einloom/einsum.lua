@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- The einsum grammar:  [label:] [copy] Out[index, ...] {, Out[...]} op expression
 -- with op one of = += *= max= min=.  An einsum accesses each tensor once.
+-- Einsums of kernels may also read a tensor at several places, compare (<= < >= > == ~=), and read at
+-- an index that is loaded: table[idx[i], j].
 
 local affine = require "einloom.affine"
 local lexer = require "einloom.lexer"
@@ -26,8 +28,15 @@ local einsum = {}
 ---@field body string the text without label and `copy`, on one line
 ---@field source { name: string, text: string }
 
+-- Gathers inside the index of a gather up to this depth.
+local max_gathers = 20
+
 local scan = lexer.new {
   "//", "+=", "*=", "->", "=", "+", "-", "*", "/", "%", "^", "(", ")", "[", "]", ",", ":",
+}
+local scan_kernel = lexer.new {
+  "//", "+=", "*=", "->", "<=", ">=", "==", "~=", "=", "<", ">", "+", "-", "*", "/", "%", "^", "(",
+  ")", "[", "]", ",", ":",
 }
 
 local function index(lex)
@@ -68,25 +77,52 @@ local function same_indices(a, b)
   return true
 end
 
--- Records an access of the right side; returns its position among the inputs.
-local function record(state, lex, tensor, list, position)
+-- The access before this one that it repeats, if any.
+local function repeated(state, lex, tensor, list, position)
   local before = state.by_tensor[tensor]
   if before and before.output then
     lex:fail(("tensor %s is both written and read; give the result another name"):format(tensor),
       position, "bad_workload", { name = tensor })
   end
-  if before then
-    if not same_indices(before.indices, list) then
-      lex:fail(("tensor %s is read with two different index lists; one of them needs a tensor of"
-        .. " its own"):format(tensor), position, "bad_workload", { name = tensor })
-    end
-    return before.number
+  if state.places then
+    local texts = {}
+    for i, x in ipairs(list) do texts[i] = x.text end
+    local place = tensor .. "[" .. table.concat(texts, ",") .. "]"
+    before = state.places[place]
+    if not before then state.places[place] = #state.inputs + 1 end
+    return state.inputs[before]
   end
+  if before and not same_indices(before.indices, list) then
+    lex:fail(("tensor %s is read with two different index lists; one of them needs a tensor of"
+      .. " its own"):format(tensor), position, "bad_workload", { name = tensor })
+  end
+  return before
+end
+
+-- Records an access of the right side; returns its position among the inputs.
+local function record(state, lex, tensor, list, position)
+  local before = repeated(state, lex, tensor, list, position)
+  if before then return before.number end
   local access = { tensor = tensor, indices = list, output = false, position = position }
   state.inputs[#state.inputs + 1] = access
   access.number = #state.inputs
   state.by_tensor[tensor] = access
   return access.number
+end
+
+-- Reads accesses inside indices; the name of a value loaded is $ and the position of its access.
+local function loads(state, lex)
+  local depth = 0
+  return function(name, position)
+    if depth == max_gathers then
+      lex:fail(("indices loaded by loaded indices beyond depth %d"):format(max_gathers), position,
+        "depth")
+    end
+    depth = depth + 1
+    local number = record(state, lex, name, indices(lex), position)
+    depth = depth - 1
+    return "$" .. number
+  end
 end
 
 local function bare(state, lex, name, position)
@@ -110,7 +146,10 @@ local function right_side(state)
   local grammar = {
     what = "a tensor, a scalar or a call",
     prefix = { ["-"] = 7, ["+"] = 7 },
-    infix = { ["+"] = 5, ["-"] = 5, ["*"] = 6, ["/"] = 6, ["//"] = 6, ["%"] = 6, ["^"] = 8 },
+    infix = {
+      ["+"] = 5, ["-"] = 5, ["*"] = 6, ["/"] = 6, ["//"] = 6, ["%"] = 6, ["^"] = 8,
+      ["<"] = 4, ["<="] = 4, [">"] = 4, [">="] = 4, ["=="] = 4, ["~="] = 4,
+    },
     right = { ["^"] = true },
   }
   function grammar.operand(lex)
@@ -173,7 +212,7 @@ local function variables(state)
     for _, access in ipairs(accesses) do
       for _, i in ipairs(access.indices) do
         for _, name in ipairs(i.names) do
-          if not seen[name] then
+          if not seen[name] and name:sub(1, 1) ~= "$" then
             seen[name] = true
             all[#all + 1] = name
             if into then into[#into + 1] = name end
@@ -200,28 +239,39 @@ local function check_copy(state, lex, op, expression)
   lex:fail("a copy is written: copy Out[...] = In[...]", 1, "bad_workload")
 end
 
+local function label_of(lex)
+  if lex.kind ~= "name" or lex:peek() ~= ":" then return nil end
+  local label = lex:accept "name"
+  lex:advance()
+  return label
+end
+
+-- The expression, up to the end of the text.
+local function body_of(state, lex)
+  lex.load = state.places and loads(state, lex)
+  local expression = precedence.parse(lex, right_side(state))
+  if lex.kind ~= "end" then
+    lex:fail(("expected an operator or the end of the einsum, found %s"):format(lex:shown()))
+  end
+  return expression
+end
+
 --- Parses one einsum.
 ---@param text string
 ---@param name? string chunk name for messages
+---@param kernel? boolean of a kernel: repeated reads, comparisons and loaded indices are allowed
 ---@return einloom.Einsum
-function einsum.parse(text, name)
+function einsum.parse(text, name, kernel)
   local source = { name = name or "einsum", text = text }
-  local lex = scan(source)
-  local state = { by_tensor = {}, inputs = {}, outputs = {} }
-  local label
-  if lex.kind == "name" and lex:peek() == ":" then
-    label = lex:accept "name"
-    lex:advance()
-  end
+  local lex = (kernel and scan_kernel or scan)(source)
+  local state = { by_tensor = {}, places = kernel and {}, inputs = {}, outputs = {} }
+  local label = label_of(lex)
   local is_copy = lex.value == "copy" and lex.kind == "name" and lex:peek() == "name"
   if is_copy then lex:advance() end
   local body = lex:slice(lex.position, #text + 1):gsub("%s+", " "):gsub(" ?, ?", ", ")
   outputs(state, lex)
   local op = operator(lex)
-  local expression = precedence.parse(lex, right_side(state))
-  if lex.kind ~= "end" then
-    lex:fail(("expected an operator or the end of the einsum, found %s"):format(lex:shown()))
-  end
+  local expression = body_of(state, lex)
   if is_copy then check_copy(state, lex, op, expression) end
   local all, reduced = variables(state)
   local accesses = table.move(state.outputs, 1, #state.outputs, #state.inputs + 1,

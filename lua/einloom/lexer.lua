@@ -25,6 +25,7 @@ local patterns = {
 ---@field value string text of the current token
 ---@field position integer where it starts
 ---@field stop integer where the token before it ended (exclusive)
+---@field load? fun(name: string, position: integer): string reads an access inside an index
 local Lexer = {}
 Lexer.__index = Lexer
 

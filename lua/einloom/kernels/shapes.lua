@@ -1,0 +1,98 @@
+-- SPDX-License-Identifier: MIT
+-- Sizes of the loop variables and tensors of a graph: what is given, what follows from tensors that
+-- are indexed by a variable alone, and what the indices of a tensor reach.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local value = require "einloom.value"
+
+local shapes = {}
+
+local KIND = "bad_graph"
+local size_range = { min = 0, integer = true }
+
+local function as_expr(x) return core.is_expr(x) and x or core.number(x) end
+
+--- A size from a number, an expression or its text.
+---@param given any
+---@param path string
+---@return einloom.Expr
+function shapes.size(given, path) return as_expr(value.check(given, KIND, path, size_range)) end
+
+--- A list of them.
+---@param list any
+---@param path string
+---@return einloom.Expr[]
+function shapes.sizes(list, path)
+  if type(list) ~= "table" then
+    errors.raise(KIND, ("a list of sizes expected, got %s"):format(type(list)), { path = path })
+  end
+  local sizes = {}
+  for i, size in ipairs(list) do sizes[i] = shapes.size(size, ("%s[%d]"):format(path, i)) end
+  return sizes
+end
+
+-- The variable that an index is, or nil.
+local function variable_of(index)
+  local form = index.affine
+  if not form or form.constant ~= 0 or #form.names ~= 1 then return nil end
+  local name = form.names[1]
+  return form.terms[name] == 1 and name:sub(1, 1) ~= "$" and name or nil
+end
+shapes.variable_of = variable_of
+
+--- Gives the variables of an einsum that have no size the sizes of the dimensions they walk.
+---@param sizes table<string, einloom.Expr> by variable
+---@param tensors table<string, table>
+---@param accesses einloom.Access[]
+function shapes.infer(sizes, tensors, accesses)
+  for _, access in ipairs(accesses) do
+    local tensor = tensors[access.tensor]
+    for d, index in ipairs(tensor and tensor.sizes or {}) do
+      local name = access.indices[d] and variable_of(access.indices[d])
+      if name and not sizes[name] then sizes[name] = index end
+    end
+  end
+end
+
+-- The least and the greatest value of an affine index; nil for others.
+local function reach(index, sizes)
+  local form = index.affine
+  if not form then return nil end
+  local low, high = core.int(form.constant), core.int(form.constant)
+  for _, name in ipairs(form.names) do
+    local size, factor = sizes[name], form.terms[name]
+    if not size then return nil end
+    if factor > 0 then high = high + factor * (size - 1) else low = low + factor * (size - 1) end
+  end
+  return low, high
+end
+shapes.reach = reach
+
+-- The larger of two extents; nil where that is not known.
+local function larger(a, b)
+  if not a or rawequal(a, b) or a:le(b) == true then return b end
+  return b:le(a) == true and a or nil
+end
+
+--- Sizes of a tensor that only is read: what its accesses reach in each dimension.
+---@param accesses { access: einloom.Access, fail: function }[]
+---@param sizes table<string, einloom.Expr>
+---@return einloom.Expr[]
+function shapes.of_input(accesses, sizes)
+  local dims = {}
+  for _, one in ipairs(accesses) do
+    for d, index in ipairs(one.access.indices) do
+      local _, high = reach(index, sizes)
+      local dim = high and larger(dims[d], high + 1)
+      if not dim then
+        one.fail(("the sizes of %s do not follow from its indices: give tensors.%s.sizes"):format(
+          one.access.tensor, one.access.tensor), index.position)
+      end
+      dims[d] = dim
+    end
+  end
+  return dims
+end
+
+return shapes
