@@ -14,7 +14,7 @@ local evaluate = {}
 local KIND = "bad_data"
 
 local function number(e, at, what)
-  local n = e:substitute(at):tointeger()
+  local n = e(at):tointeger()
   if not n then
     errors.raise(KIND, ("%s is %s: give the values of its sizes"):format(what, tostring(e)))
   end

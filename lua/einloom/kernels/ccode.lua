@@ -1,0 +1,317 @@
+-- SPDX-License-Identifier: MIT
+-- Kernels as C11: one function for each, and one that runs them in order.  All arithmetic is in
+-- doubles, as in direct evaluation; a value is rounded to the type of its tensor where it is made.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local program = require "einloom.kernels.program"
+local scalar = require "einloom.kernels.scalar"
+
+local ccode = {}
+
+local function refuse(message) errors.raise("bad_plan", message) end
+
+local function fill(pattern, a, b)
+  return (pattern:gsub("%%([12])", function(n) return n == "1" and a or b end))
+end
+
+-- ---- integers ------------------------------------------------------------------------------
+
+local integer
+
+local function joined(e, between, name)
+  local parts = {}
+  for i, arg in ipairs(e:args()) do parts[i] = integer(arg, name) end
+  return "(" .. table.concat(parts, between) .. ")"
+end
+
+local function power(e, name)
+  local base, exponent = e:arg(1), e:arg(2):tointeger()
+  if not exponent or exponent < 1 or exponent > 8 then refuse "an index has a power" end
+  return "(" .. integer(base, name) .. (" * " .. integer(base, name)):rep(exponent - 1) .. ")"
+end
+
+local function called(function_name)
+  return function(e, name)
+    return ("%s(%s, %s)"):format(function_name, integer(e:arg(1), name), integer(e:arg(2), name))
+  end
+end
+
+local kinds = {
+  add = function(e, name) return joined(e, " + ", name) end,
+  mul = function(e, name) return joined(e, " * ", name) end,
+  pow = power,
+  floordiv = called "el_floor_div",
+  mod = called "el_floor_mod",
+  opaque = function(e, name) return integer(e:arg(1), name) end,
+  modidx = function(e, name)
+    local digit = called "el_floor_div"(e, name)
+    return ("el_floor_mod(%s, %s)"):format(digit, integer(e:arg(3), name))
+  end,
+}
+
+-- An index as C; `name` gives what stands for a symbol.
+function integer(e, name)
+  local n = e:tointeger()
+  if n then return n < 0 and ("(%d)"):format(n) or ("%d"):format(n) end
+  local kind = e:kind()
+  if kind == "sym" then return name(e:name()) end
+  if not kinds[kind] then refuse(("no C for the index %s"):format(tostring(e))) end
+  return kinds[kind](e, name)
+end
+
+-- ---- bodies --------------------------------------------------------------------------------
+
+local function number_text(x)
+  if x == math.huge then return "INFINITY" end
+  if x == -math.huge then return "(-INFINITY)" end
+  local text = ("%.17g"):format(x)
+  if not text:find "[.en]" then text = text .. ".0" end
+  return x < 0 and "(" .. text .. ")" or text
+end
+
+-- A load as it is in memory or held.
+local function load_text(state, statement, n)
+  local load = statement.loads[n]
+  if load.held then return "v_" .. load.tensor end
+  return state.element(load.tensor, load.index, statement)
+end
+
+local function body_text(state, statement, node)
+  if node.op == "number" then return number_text(node.value) end
+  if node.op == "load" then return "(double)" .. load_text(state, statement, node[1]) end
+  if node.op == "loop" then
+    return "(double)" .. state.integer(statement.loops[node.name], statement)
+  end
+  local parts = {}
+  for i, child in ipairs(node) do parts[i] = body_text(state, statement, child) end
+  local name = node.op == "call" and node.name or node.op
+  if name == "select" then
+    return ("(%s != 0 ? %s : %s)"):format(parts[1], parts[2], parts[3])
+  end
+  local pattern = scalar.c[name]
+  if #parts == 1 then
+    return (name == "max" or name == "min") and parts[1] or fill(pattern, parts[1])
+  end
+  local text = parts[1]
+  for i = 2, #parts do text = fill(pattern, text, parts[i]) end
+  return text
+end
+
+local function type_of(state, name)
+  local dtype = state.graph.tensors[name].dtype
+  local found = scalar.types[dtype]
+  if not found then refuse(("%s: no C type for dtype %s"):format(name, dtype)) end
+  return found
+end
+
+-- ---- statements ----------------------------------------------------------------------------
+
+local function emit(state, format, ...)
+  state.lines[#state.lines + 1] = ("  "):rep(state.depth) .. format:format(...)
+end
+
+-- Keeps a result as the tensor would, and stores it where the kernel has to.
+local function keep(state, statement, write, value)
+  local c_type = type_of(state, write.tensor)
+  local text = c_type == "_Bool" and value .. " != 0" or ("(%s)%s"):format(c_type, value)
+  emit(state, "const %s v_%s = %s;", c_type, write.tensor, text)
+  if state.program.stored[write.tensor] then
+    emit(state, "%s = v_%s;", state.element(write.tensor, write.index, statement), write.tensor)
+  else
+    emit(state, "(void)v_%s;", write.tensor)
+  end
+end
+
+local function accumulator(statement) return "a_" .. statement.writes[1].tensor end
+
+local function start(state, statement)
+  local node, name = statement.node, accumulator(statement)
+  if node.reduce == "welford_reduce" then
+    emit(state, "double %s_mean = 0.0, %s_m2 = 0.0, %s_n = 0.0;", name, name, name)
+  else
+    emit(state, "double %s = %s;", name, number_text(scalar.reductions[node.reduce].start))
+  end
+end
+
+local function take(state, statement)
+  local node, name = statement.node, accumulator(statement)
+  local value = body_text(state, statement, node.body)
+  if node.reduce == "welford_reduce" then
+    emit(state, "const double %s_v = %s;", name, value)
+    emit(state, "const double %s_d = %s_v - %s_mean;", name, name, name)
+    emit(state, "%s_n += 1.0;", name)
+    emit(state, "%s_mean += %s_d / %s_n;", name, name, name)
+    emit(state, "%s_m2 += %s_d * (%s_v - %s_mean);", name, name, name, name)
+  else
+    emit(state, "%s = %s;", name, fill(scalar.c[scalar.reductions[node.reduce].op], name, value))
+  end
+end
+
+local results = { "_mean", "_m2", "_n" }
+
+local function finish(state, statement)
+  local welford = statement.node.reduce == "welford_reduce"
+  for k, write in ipairs(statement.writes) do
+    keep(state, statement, write, accumulator(statement) .. (welford and results[k] or ""))
+  end
+end
+
+local function inner(state, statement)
+  local node = statement.node
+  if node.kind == "reduction" then return take(state, statement) end
+  local value
+  if node.kind == "scan" then
+    take(state, statement)
+    value = accumulator(statement)
+  else
+    emit(state, "const double t_%s = %s;", statement.writes[1].tensor,
+      body_text(state, statement, node.body))
+    value = "t_" .. statement.writes[1].tensor
+  end
+  for _, write in ipairs(statement.writes) do keep(state, statement, write, value) end
+end
+
+-- ---- loops ---------------------------------------------------------------------------------
+
+local function open_loops(state, trees, skip)
+  for _, tree in ipairs(trees) do
+    if skip and program.is_one(tree.extent) then
+      emit(state, "const int64_t %s = 0;", tree.index)
+    else
+      emit(state, "for (int64_t %s = 0; %s < %s; %s++) {", tree.index, tree.index,
+        state.integer(tree.extent), tree.index)
+      state.depth = state.depth + 1
+      state.open = state.open + 1
+    end
+    emit(state, "(void)%s;", tree.index)
+    for _, entry in ipairs(tree.variables) do
+      emit(state, "const int64_t %s = %s;", entry.name, state.integer(entry.expr))
+      emit(state, "(void)%s;", entry.name)
+    end
+  end
+end
+
+local function close_loops(state, n)
+  for _ = 1, n do
+    state.depth = state.depth - 1
+    emit(state, "}")
+  end
+end
+
+local function each(state, section, kind, act)
+  for _, statement in ipairs(section.statements) do
+    if not kind or kind[statement.node.kind] then act(state, statement) end
+  end
+end
+
+local function emit_inside(state, section)
+  each(state, section, { reduction = true, scan = true }, start)
+  emit(state, "{")
+  state.depth = state.depth + 1
+  state.open = 1
+  open_loops(state, state.program.reduction, true)
+  each(state, section, nil, inner)
+  close_loops(state, state.open)
+  each(state, section, { reduction = true }, finish)
+end
+
+-- ---- functions -----------------------------------------------------------------------------
+
+local function new_state(graph, made)
+  local state = { graph = graph, program = made, lines = {}, depth = 1, open = 0, sizes = {} }
+  local known, seen = {}, {}
+  for _, trees in ipairs { made.grid, made.reduction } do
+    for _, tree in ipairs(trees) do
+      known[tree.index] = true
+      for _, entry in ipairs(tree.variables) do known[entry.name] = true end
+    end
+  end
+  function state.integer(e, statement)
+    return integer(e, function(name)
+      if known[name] then return name end
+      local loaded = statement and statement.node.loaded[name]
+      if loaded then return "(int64_t)" .. load_text(state, statement, loaded) end
+      if not seen[name] then state.sizes[#state.sizes + 1] = name end
+      seen[name] = true
+      return name
+    end)
+  end
+  function state.element(tensor, index, statement)
+    local offset = graph.tensors[tensor].offset
+    return ("m_%s[%s]"):format(tensor, state.integer(offset + index, statement))
+  end
+  return state
+end
+
+local function parameters(state, made)
+  local list = {}
+  for _, name in ipairs(made.tensors) do
+    list[#list + 1] = ("%s%s *m_%s"):format(made.stored[name] and "" or "const ",
+      type_of(state, name), name)
+  end
+  for _, name in ipairs(state.sizes) do list[#list + 1] = "int64_t " .. name end
+  return #list > 0 and table.concat(list, ", ") or "void"
+end
+
+local function kernel_function(graph, made)
+  local state = new_state(graph, made)
+  open_loops(state, made.grid)
+  local loops = state.open
+  for _, section in ipairs(made.sections) do
+    if section.inside then emit_inside(state, section) else each(state, section, nil, inner) end
+  end
+  close_loops(state, loops)
+  local head = ("static void %s(%s) {"):format(made.name, parameters(state, made))
+  return head .. "\n" .. table.concat(state.lines, "\n") .. "\n}\n", state.sizes
+end
+
+local function size_names(lists)
+  local names, seen = {}, {}
+  for _, list in ipairs(lists) do
+    for _, name in ipairs(list) do
+      if not seen[name] then names[#names + 1] = name end
+      seen[name] = true
+    end
+  end
+  return names
+end
+
+--- C11 of kernels: a static function for each, and `void NAME(tensors in order of mention,
+--- int64_t sizes in order of their first use)`, which runs them in order. Tensors are their storage
+--- from address 0. Indices that are loaded must be in range.
+---@param graph einloom.Graph
+---@param programs einloom.Program[]
+---@param name? string of the function that runs all, "run" without it
+---@return string text
+---@return string[] sizes names of the size arguments
+function ccode.source(graph, programs, name)
+  local parts = {
+    "/* Generated by einloom " .. tostring(core.version) .. ". */",
+    "#include <math.h>\n#include <stdint.h>\n", scalar.prelude,
+  }
+  local calls, lists, state = {}, {}, { graph = graph }
+  for i, made in ipairs(programs) do
+    local text, sizes = kernel_function(graph, made)
+    parts[#parts + 1] = text
+    lists[i] = sizes
+    local arguments = {}
+    for _, tensor in ipairs(made.tensors) do arguments[#arguments + 1] = "m_" .. tensor end
+    table.move(sizes, 1, #sizes, #arguments + 1, arguments)
+    calls[i] = ("  %s(%s);"):format(made.name, table.concat(arguments, ", "))
+  end
+  local list, sizes = {}, size_names(lists)
+  for i, tensor in ipairs(graph.order) do
+    list[i] = ("%s%s *m_%s"):format(graph.tensors[tensor].writer and "" or "const ",
+      type_of(state, tensor), tensor)
+  end
+  for _, size in ipairs(sizes) do list[#list + 1] = "int64_t " .. size end
+  local unused = {}
+  for _, tensor in ipairs(graph.order) do unused[#unused + 1] = ("  (void)m_%s;"):format(tensor) end
+  parts[#parts + 1] = ("void %s(%s);\nvoid %s(%s) {\n%s\n%s\n}\n"):format(name or "run",
+    table.concat(list, ", "), name or "run", table.concat(list, ", "),
+    table.concat(unused, "\n"), table.concat(calls, "\n"))
+  return table.concat(parts, "\n"), sizes
+end
+
+return ccode

@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: MIT
+-- The kernels of a graph of einsums: fused or as given, each with schedule, tiling and facts.
+
+local errors = require "einloom.errors"
+local program = require "einloom.kernels.program"
+
+local plan = {}
+
+local KIND = "bad_plan"
+local option_keys = { groups = true, max_tiles = true, blocks = true, reductions = true }
+
+local function checked(result, message, kind)
+  if result == nil then errors.raise(kind or KIND, message) end
+  return result
+end
+
+-- Groups given by hand with their extents: those of the first reduction, else of the first node.
+local function given_groups(graph, groups)
+  local by_name, list = {}, {}
+  for _, op in ipairs(graph.core:ops()) do by_name[op.name] = op end
+  for i, names in ipairs(groups) do
+    local leader
+    for _, name in ipairs(names) do
+      graph:node(name)
+      local op = by_name[name]
+      if not leader or leader.kind == "pointwise" and op.kind ~= "pointwise" then leader = op end
+    end
+    if not leader then errors.raise(KIND, ("groups[%d]: a node expected"):format(i)) end
+    list[i] = { ops = names, extents = { leader.extent, leader.reduction_extent } }
+  end
+  return list
+end
+
+local function fused_groups(graph)
+  local fusion = checked(graph.core:fusion())
+  return checked(fusion:run()):kernels()
+end
+
+local function check_members(graph, groups)
+  local seen = {}
+  for _, group in ipairs(groups) do
+    for _, name in ipairs(group.ops) do
+      if seen[name] then errors.raise(KIND, ("node '%s' is in two groups"):format(name)) end
+      seen[name] = true
+    end
+  end
+  for _, node in ipairs(graph.nodes) do
+    if not seen[node.name] then
+      errors.raise(KIND, ("node '%s' is in no group"):format(node.name))
+    end
+  end
+end
+
+local function add_kernel(graph, made, group, options)
+  local schedule, message, kind = graph.core:schedule(group.ops, group.extents)
+  if not schedule then
+    errors.raise(kind or KIND, message or ("%s do not run in one kernel"):format(
+      table.concat(group.ops, ", ")))
+  end
+  local tiling = checked(graph.core:tiling(schedule, group.extents, options))
+  checked(made:kernel { schedule = schedule, extents = group.extents, tiling = tiling })
+end
+
+--- The kernels of a graph in the order in which they run: what the core knows of each and its
+--- program. groups: lists of names of nodes that become one kernel, in order; without it they are
+--- fused. max_tiles, blocks, reductions: how tilings are chosen.
+---@param graph einloom.Graph
+---@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean, reductions?: boolean }
+---@return einloom.Program[]
+function plan.kernels(graph, options)
+  options = options or {}
+  errors.check_keys(KIND, options, option_keys, "options")
+  local groups = options.groups and given_groups(graph, options.groups) or fused_groups(graph)
+  check_members(graph, groups)
+  local made = checked(graph.core:plan())
+  local tiles = {
+    max_tiles = options.max_tiles, blocks = options.blocks, reductions = options.reductions,
+  }
+  for _, group in ipairs(groups) do add_kernel(graph, made, group, tiles) end
+  local programs = {}
+  for i, facts in ipairs(made:kernels()) do
+    programs[i] = program.new(graph, facts, "kernel" .. i)
+  end
+  return programs
+end
+
+return plan

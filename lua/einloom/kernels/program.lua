@@ -1,0 +1,181 @@
+-- SPDX-License-Identifier: MIT
+-- A kernel as a program: loops over the grid, in each point sections inside and behind the loops over
+-- the reduction, in each section statements.  Decides for every load whether it is a value that the
+-- kernel holds or memory, and which results must be stored.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+
+local program = {}
+
+---@class einloom.Load
+---@field tensor string
+---@field index einloom.Expr in the variables of the kernel
+---@field held boolean it is the value of a statement before, not memory
+
+---@class einloom.Statement
+---@field node einloom.GraphNode
+---@field loads einloom.Load[] for each of the node's reads
+---@field writes { tensor: string, index: einloom.Expr }[]
+---@field loops table<string, einloom.Expr> what the loop variables are
+
+---@class einloom.Section
+---@field inside boolean inside the loops over the reduction
+---@field statements einloom.Statement[]
+
+---@class einloom.Program
+---@field name string
+---@field grid { index: string, extent: einloom.Expr, variables: einloom.RangeEntry[] }[]
+---@field reduction { index: string, extent: einloom.Expr, variables: einloom.RangeEntry[] }[]
+---@field sections einloom.Section[]
+---@field stored table<string, boolean> results that are stored
+---@field tensors string[] in memory, in order of their first use
+---@field facts einloom.KernelFacts
+
+-- The accesses of the core, which has none twice, for each read of the node.
+local function align(node, accesses)
+  local found, seen, n = {}, {}, 0
+  for i, read in ipairs(node.reads) do
+    local key = read.tensor .. " " .. tostring(read.index)
+    if not seen[key] then
+      n = n + 1
+      seen[key] = n
+    end
+    found[i] = accesses[seen[key]]
+  end
+  return found, n
+end
+
+local function trees_of(facts)
+  local grid, reduction = {}, {}
+  for _, tile in ipairs(facts.tiling) do
+    local prefix, extent = tile[1], tile[2]
+    local tree = { index = prefix .. "index", extent = extent, variables = {} }
+    for _, entry in ipairs(facts.entries) do
+      if entry.tree == prefix then tree.variables[#tree.variables + 1] = entry end
+    end
+    local into = prefix:sub(1, 1) == "r" and reduction or grid
+    into[#into + 1] = tree
+  end
+  return grid, reduction
+end
+
+local function refuse(message) errors.raise("bad_plan", message) end
+
+-- Where the results of earlier statements are.
+local function load_of(state, statement, access, section)
+  local written = state.written[access.buffer]
+  if not written then
+    state.touch(access.buffer)
+    return { tensor = access.buffer, index = access.simplified, held = false }
+  end
+  if tostring(written.index) ~= tostring(access.simplified) then
+    refuse(("%s reads %s at %s, which its kernel writes at %s: they cannot be one kernel"):format(
+      statement.node.name, access.buffer, tostring(access.simplified), tostring(written.index)))
+  end
+  local held = not written.section or written.section == section
+  if not held then
+    state.program.stored[access.buffer] = true
+    state.touch(access.buffer)
+  end
+  return { tensor = access.buffer, index = access.simplified, held = held }
+end
+
+local function loop_values(node, op)
+  local loops = {}
+  for i, name in ipairs(node.pointwise) do loops[name] = op.pointwise[i] end
+  for i, name in ipairs(node.reduction) do loops[name] = op.reduction[i] end
+  return loops
+end
+
+local function add_statement(state, op, section)
+  local node = state.graph:node(op.op)
+  local statement = { node = node, loads = {}, writes = {}, loops = loop_values(node, op) }
+  local aligned, n = align(node, op.accesses)
+  for i, access in ipairs(aligned) do
+    statement.loads[i] = load_of(state, statement, access, section)
+  end
+  if node.kind ~= "pointwise" and not section.inside then
+    refuse(("%s reduces behind the loops over the reduction"):format(node.name))
+  end
+  for i = n + 1, #op.accesses do
+    local access = op.accesses[i]
+    statement.writes[i - n] = { tensor = access.buffer, index = access.simplified }
+  end
+  section.statements[#section.statements + 1] = statement
+  return statement
+end
+
+-- Values of a section inside are its own; those of reductions are there behind it.
+local function note_writes(state, statement, section)
+  for _, write in ipairs(statement.writes) do
+    local kept = not section.inside or statement.node.kind == "reduction"
+    state.written[write.tensor] = { index = write.index, section = not kept and section or nil }
+    if state.needed(write.tensor) then state.program.stored[write.tensor] = true end
+  end
+end
+
+local function sections_of(state, facts)
+  local section, ops = { inside = true, statements = {} }, {}
+  local sections = { section }
+  for _, op in ipairs(facts.ops) do ops[op.op] = op end
+  for _, step in ipairs(facts.schedule) do
+    if step == "reduction_off" or step == "reduction_on" then
+      for _, statement in ipairs(section.statements) do note_writes(state, statement, section) end
+      section = { inside = step == "reduction_on", statements = {} }
+      sections[#sections + 1] = section
+    else
+      local statement = add_statement(state, ops[step], section)
+      if statement.node.kind ~= "reduction" then note_writes(state, statement, section) end
+    end
+  end
+  for _, statement in ipairs(section.statements) do note_writes(state, statement, section) end
+  local filled = {}
+  for _, one in ipairs(sections) do
+    if #one.statements > 0 then filled[#filled + 1] = one end
+  end
+  return filled
+end
+
+-- Whether a tensor leaves the graph or is read by a node that is not in the kernel.
+local function needed_outside(graph, facts)
+  local members = {}
+  for _, op in ipairs(facts.ops) do members[op.op] = true end
+  local needed = {}
+  for _, node in ipairs(graph.nodes) do
+    for _, read in ipairs(members[node.name] and {} or node.reads) do needed[read.tensor] = true end
+  end
+  return function(name) return needed[name] or graph.tensors[name].output end
+end
+
+--- The program of a kernel.
+---@param graph einloom.Graph
+---@param facts einloom.KernelFacts
+---@param name string
+---@return einloom.Program
+function program.new(graph, facts, name)
+  local made = { name = name, stored = {}, tensors = {}, facts = facts }
+  made.grid, made.reduction = trees_of(facts)
+  local seen = {}
+  local state = { graph = graph, program = made, written = {}, needed = needed_outside(graph, facts) }
+  function state.touch(tensor)
+    if not seen[tensor] then made.tensors[#made.tensors + 1] = tensor end
+    seen[tensor] = true
+  end
+  made.sections = sections_of(state, facts)
+  for _, section in ipairs(made.sections) do
+    for _, statement in ipairs(section.statements) do
+      for _, write in ipairs(statement.writes) do
+        if made.stored[write.tensor] then state.touch(write.tensor) end
+      end
+    end
+  end
+  return made
+end
+
+--- Whether an extent is known to be 1.
+---@param extent einloom.Expr
+---@return boolean
+function program.is_one(extent) return extent:eq(core.int(1)) == true end
+
+return program
