@@ -41,10 +41,10 @@ local kinds = {
   add = function(e, name) return joined(e, " + ", name) end,
   mul = function(e, name) return joined(e, " * ", name) end,
   pow = power,
-  floordiv = called "el_floor_div",
+  floor_div = called "el_floor_div",
   mod = called "el_floor_mod",
   opaque = function(e, name) return integer(e:arg(1), name) end,
-  modidx = function(e, name)
+  mod_index = function(e, name)
     local digit = called "el_floor_div"(e, name)
     return ("el_floor_mod(%s, %s)"):format(digit, integer(e:arg(3), name))
   end,

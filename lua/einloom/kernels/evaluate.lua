@@ -4,7 +4,6 @@
 -- can hold.
 
 local affine = require "einloom.affine"
-local core = require "einloom.core"
 local errors = require "einloom.errors"
 local scalar = require "einloom.kernels.scalar"
 local two_pass = require "einloom.kernels.two_pass"
@@ -14,7 +13,9 @@ local evaluate = {}
 local KIND = "bad_data"
 
 local function number(e, at, what)
-  local n = e(at):tointeger()
+  local values = {}
+  for _, symbol in ipairs(e:symbols()) do values[symbol] = at[symbol:name()] end
+  local n = e(values):tointeger()
   if not n then
     errors.raise(KIND, ("%s is %s: give the values of its sizes"):format(what, tostring(e)))
   end
@@ -42,15 +43,11 @@ end
 
 --- Layouts of the tensors of a graph in numbers: sizes, strides, offset, storage (elements).
 ---@param graph einloom.Graph
----@param at? table<einloom.Expr|string, integer> values of symbolic sizes
+---@param at? table<string, integer> values of symbolic sizes
 ---@return table<string, table>
 function evaluate.layouts(graph, at)
-  local values, layouts = {}, {}
-  for key, n in pairs(at or {}) do
-    values[type(key) == "string" and core.symbol(key) or key] = n
-  end
-  for name, tensor in pairs(graph.tensors) do layouts[name] = layout_of(tensor, values) end
-  layouts[1] = values
+  local layouts = {}
+  for name, tensor in pairs(graph.tensors) do layouts[name] = layout_of(tensor, at or {}) end
   return layouts
 end
 
@@ -254,7 +251,7 @@ end
 --- results are 0.
 ---@param graph einloom.Graph
 ---@param inputs table<string, number[]>
----@param at? table<einloom.Expr|string, integer> values of symbolic sizes
+---@param at? table<string, integer> values of symbolic sizes
 ---@return table<string, number[]>
 function evaluate.run(graph, inputs, at)
   local layouts, data, sizes = evaluate.layouts(graph, at), {}, {}
@@ -266,7 +263,7 @@ function evaluate.run(graph, inputs, at)
       data[name] = check_input(name, inputs[name], layouts[name])
     end
   end
-  for name, size in pairs(graph.sizes) do sizes[name] = number(size, layouts[1], name) end
+  for name, size in pairs(graph.sizes) do sizes[name] = number(size, at or {}, name) end
   for _, node in ipairs(graph.nodes) do run_node(node, layouts, data, sizes) end
   return data
 end
