@@ -243,14 +243,37 @@ describe("the C of a kernel", function()
   end
 
   it("computes the same with each node as its own kernel", function()
-    local case = { graph = cases.softmax.graph, options = { groups = { {"m"}, {"e"}, {"s"}, {"y"} } } }
+    local case = {
+      graph = cases.softmax.graph, options = { groups = { { "m" }, { "e" }, { "s" }, { "y" } } },
+    }
     assert.are.equal("m | e | s | y", members(check(case)))
+  end)
+
+  it("computes loops of every size", function()
+    math.randomseed(seed)
+    for _, name in ipairs { "softmax", "layernorm", "welford", "scan", "outer reduction" } do
+      local case = cases[name]
+      local copy = {}
+      for key, value in pairs(case.graph) do copy[key] = value end
+      copy.sizes = { i = math.random(1, 3), j = math.random(1, 3) }
+      check { graph = copy, tolerance = case.tolerance }
+    end
+    check { graph = { einsums = { "y[] += x[i]", "z[] = y[] * 2" }, sizes = { i = 1 } } }
   end)
 
   it("is refused where a kernel reads elements that it has not made", function()
     local g = graph.new { einsums = { "a[i,j] = x[i,j]", "b[i,j] = a[j,i]" },
       sizes = { i = 8, j = 8 } }
-    assert.has_error(function() plan.kernels(g, { groups = { { "a", "b" } } }) end)
+    local function refused(groups, pattern)
+      local ok, e = pcall(plan.kernels, g, { groups = groups })
+      assert.is_false(ok)
+      assert.matches(pattern, tostring(e))
+    end
+    refused({ { "a", "b" } }, "they cannot be one kernel")
+    refused({ { "b" }, { "a" } }, "node 'b' reads a, which a later group makes")
+    refused({ { "b", "a" } }, "b reads a before its kernel has made it")
+    refused({ { "a" } }, "node 'b' is in no group")
+    refused({ { "a", "b" }, { "a" } }, "node 'a' is in two groups")
     assert.are.equal(2, #plan.kernels(g))
   end)
 end)

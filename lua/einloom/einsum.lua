@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- The einsum grammar:  [label:] [copy] Out[index, ...] {, Out[...]} op expression
 -- with op one of = += *= max= min=.  An einsum accesses each tensor once.
--- Einsums of kernels may also read a tensor at several places, compare (<= < >= > == ~=), and read at
--- an index that is loaded: table[idx[i], j].
+-- Einsums of kernels may also read a tensor at several places, compare (<= < >= > == ~=), and read
+-- at an index that is loaded: table[idx[i], j].
 
 local affine = require "einloom.affine"
 local lexer = require "einloom.lexer"

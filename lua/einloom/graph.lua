@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Graphs of einsums that become kernels: texts in the grammar of einsums are read into nodes (loops,
--- accesses, what is computed) and into a graph of the core.
+-- Graphs of einsums that become kernels: texts in the grammar of einsums are read into nodes
+-- (loops, accesses, what is computed) and into a graph of the core.
 
 local affine = require "einloom.affine"
 local body = require "einloom.kernels.body"
@@ -158,7 +158,7 @@ end
 local reductions = { ["+="] = "sum", ["*="] = "prod", ["max="] = "max", ["min="] = "min" }
 local scans = { scan_sum = "sum", scan_prod = "prod", scan_max = "max", scan_min = "min" }
 
-local function outer_variables(parsed, writes, fail)
+local function outer_variables(writes, fail)
   local list, seen = {}, {}
   for _, index in ipairs(writes[1].indices) do
     local name = shapes.variable_of(index)
@@ -170,11 +170,13 @@ local function outer_variables(parsed, writes, fail)
     list[#list + 1] = name
   end
   for k = 2, #writes do
-    local n = 0
+    local own, n = {}, 0
     for _, index in ipairs(writes[k].indices) do
-      local name = shapes.variable_of(index)
-      if not name or not seen[name] then fail("outputs have the same loop variables", index.position) end
-      n = n + 1
+      local name = shapes.variable_of(index) or ""
+      if not seen[name] or own[name] then
+        fail("outputs have the same loop variables", index.position)
+      end
+      own[name], n = true, n + 1
     end
     if n ~= #list then fail("outputs have the same loop variables", writes[k].position) end
   end
@@ -192,12 +194,13 @@ local function read_scan(node, parsed, fail)
       return call[1]
     end
   end
-  fail(("%s takes a value and the loop variable of the output that it runs along"):format(call.name))
+  fail(("%s takes a value and the loop variable of the output that it runs along")
+    :format(call.name))
 end
 
 -- Kind and loops of a node; returns the expression of one point.
 local function classify(node, parsed, writes, reduced, fail)
-  node.pointwise = outer_variables(parsed, writes, fail)
+  node.pointwise = outer_variables(writes, fail)
   node.reduction = reduced
   local expression = parsed.expression
   local called = expression.op == "call" and expression.name
@@ -206,7 +209,8 @@ local function classify(node, parsed, writes, reduced, fail)
   end
   if parsed.op == "=" and called == "welford" then
     if #expression ~= 1 or #writes > 3 or #reduced == 0 then
-      fail "welford takes one value and gives mean, sum of squared deviations and count of a reduction"
+      fail("welford takes one value and gives mean, sum of squared deviations and count of a"
+        .. " reduction")
     end
     node.kind, node.reduce = "reduction", "welford_reduce"
     return expression[1]

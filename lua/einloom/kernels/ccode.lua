@@ -205,6 +205,16 @@ local function each(state, section, kind, act)
   end
 end
 
+-- A reduction of one point: no loop, and no order but that of the statements.
+local function emit_single(state, section)
+  open_loops(state, state.program.reduction, true)
+  each(state, section, nil, function(_, statement)
+    if statement.node.kind ~= "pointwise" then start(state, statement) end
+    inner(state, statement)
+    if statement.node.kind == "reduction" then finish(state, statement) end
+  end)
+end
+
 local function emit_inside(state, section)
   each(state, section, { reduction = true, scan = true }, start)
   emit(state, "{")
@@ -234,7 +244,7 @@ local function new_state(graph, made)
       if loaded then return "(int64_t)" .. load_text(state, statement, loaded) end
       if not seen[name] then state.sizes[#state.sizes + 1] = name end
       seen[name] = true
-      return name
+      return "n_" .. name
     end)
   end
   function state.element(tensor, index, statement)
@@ -250,7 +260,7 @@ local function parameters(state, made)
     list[#list + 1] = ("%s%s *m_%s"):format(made.stored[name] and "" or "const ",
       type_of(state, name), name)
   end
-  for _, name in ipairs(state.sizes) do list[#list + 1] = "int64_t " .. name end
+  for _, name in ipairs(state.sizes) do list[#list + 1] = "int64_t n_" .. name end
   return #list > 0 and table.concat(list, ", ") or "void"
 end
 
@@ -259,7 +269,13 @@ local function kernel_function(graph, made)
   open_loops(state, made.grid)
   local loops = state.open
   for _, section in ipairs(made.sections) do
-    if section.inside then emit_inside(state, section) else each(state, section, nil, inner) end
+    if section.single then
+      emit_single(state, section)
+    elseif section.inside then
+      emit_inside(state, section)
+    else
+      each(state, section, nil, inner)
+    end
   end
   close_loops(state, loops)
   local head = ("static void %s(%s) {"):format(made.name, parameters(state, made))
@@ -297,7 +313,7 @@ function ccode.source(graph, programs, name)
     lists[i] = sizes
     local arguments = {}
     for _, tensor in ipairs(made.tensors) do arguments[#arguments + 1] = "m_" .. tensor end
-    table.move(sizes, 1, #sizes, #arguments + 1, arguments)
+    for _, size in ipairs(sizes) do arguments[#arguments + 1] = "n_" .. size end
     calls[i] = ("  %s(%s);"):format(made.name, table.concat(arguments, ", "))
   end
   local list, sizes = {}, size_names(lists)
@@ -305,7 +321,7 @@ function ccode.source(graph, programs, name)
     list[i] = ("%s%s *m_%s"):format(graph.tensors[tensor].writer and "" or "const ",
       type_of(state, tensor), tensor)
   end
-  for _, size in ipairs(sizes) do list[#list + 1] = "int64_t " .. size end
+  for _, size in ipairs(sizes) do list[#list + 1] = "int64_t n_" .. size end
   local unused = {}
   for _, tensor in ipairs(graph.order) do unused[#unused + 1] = ("  (void)m_%s;"):format(tensor) end
   parts[#parts + 1] = ("void %s(%s);\nvoid %s(%s) {\n%s\n%s\n}\n"):format(name or "run",

@@ -195,13 +195,15 @@ local function each_reduction(run, node, value)
   local rule = scalar.reductions[node.reduce]
   local step, result = scalar.functions[rule.op], rule.start
   walk(run, node.reduction, function() result = step(result, value()) end)
-  return { result, result, result }
+  local results = {}
+  for k = 1, #node.writes do results[k] = result end
+  return results
 end
 
 function kinds.reduction(run, node, value)
   walk(run, node.pointwise, function()
     local results = each_reduction(run, node, value)
-    for k = 1, #node.writes do store(run, k, results[node.reduce == "welford_reduce" and k or 1]) end
+    for k = 1, #node.writes do store(run, k, results[k]) end
   end)
 end
 

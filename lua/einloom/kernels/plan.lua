@@ -36,17 +36,25 @@ local function fused_groups(graph)
   return checked(fusion:run()):kernels()
 end
 
+-- Each node is in one group, behind the groups that make what it reads or in the same.
 local function check_members(graph, groups)
-  local seen = {}
-  for _, group in ipairs(groups) do
+  local place = {}
+  for i, group in ipairs(groups) do
     for _, name in ipairs(group.ops) do
-      if seen[name] then errors.raise(KIND, ("node '%s' is in two groups"):format(name)) end
-      seen[name] = true
+      if place[name] then errors.raise(KIND, ("node '%s' is in two groups"):format(name)) end
+      place[name] = i
     end
   end
   for _, node in ipairs(graph.nodes) do
-    if not seen[node.name] then
+    if not place[node.name] then
       errors.raise(KIND, ("node '%s' is in no group"):format(node.name))
+    end
+    for _, read in ipairs(node.reads) do
+      local writer = graph.tensors[read.tensor].writer
+      if writer and place[writer.name] > place[node.name] then
+        errors.raise(KIND, ("node '%s' reads %s, which a later group makes"):format(node.name,
+          read.tensor))
+      end
     end
   end
 end
@@ -65,7 +73,8 @@ end
 --- program. groups: lists of names of nodes that become one kernel, in order; without it they are
 --- fused. max_tiles, blocks, reductions: how tilings are chosen.
 ---@param graph einloom.Graph
----@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean, reductions?: boolean }
+---@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean,
+--- reductions?: boolean }
 ---@return einloom.Program[]
 function plan.kernels(graph, options)
   options = options or {}

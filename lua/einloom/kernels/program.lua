@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- A kernel as a program: loops over the grid, in each point sections inside and behind the loops over
--- the reduction, in each section statements.  Decides for every load whether it is a value that the
--- kernel holds or memory, and which results must be stored.
+-- A kernel as a program: loops over the grid, in each point sections inside and behind the loops
+-- over the reduction, in each section statements.  Decides for every load whether it is a value that
+-- the kernel holds or memory, and which results must be stored.
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
@@ -21,6 +21,7 @@ local program = {}
 
 ---@class einloom.Section
 ---@field inside boolean inside the loops over the reduction
+---@field single boolean the reduction has one point: every value is there behind its statement
 ---@field statements einloom.Statement[]
 
 ---@class einloom.Program
@@ -31,6 +32,11 @@ local program = {}
 ---@field stored table<string, boolean> results that are stored
 ---@field tensors string[] in memory, in order of their first use
 ---@field facts einloom.KernelFacts
+
+--- Whether an extent is known to be 1.
+---@param extent einloom.Expr
+---@return boolean
+function program.is_one(extent) return extent:eq(core.int(1)) == true end
 
 -- The accesses of the core, which has none twice, for each read of the node.
 local function align(node, accesses)
@@ -62,14 +68,32 @@ end
 
 local function refuse(message) errors.raise("bad_plan", message) end
 
+-- Whether two indices are one where variables of length 1 are 0.
+local function same_index(facts, a, b)
+  if tostring(a) == tostring(b) then return true end
+  local zero = {}
+  for _, entry in ipairs(facts.entries) do
+    if program.is_one(entry.length) then zero[entry.name] = 0 end
+  end
+  local function without(e)
+    local own = {}
+    for _, symbol in ipairs(e:symbols()) do own[symbol] = zero[symbol:name()] end
+    return e(own)
+  end
+  return without(a):eq(without(b)) == true
+end
+
 -- Where the results of earlier statements are.
 local function load_of(state, statement, access, section)
   local written = state.written[access.buffer]
+  if not written and state.members[state.graph.tensors[access.buffer].writer] then
+    refuse(("%s reads %s before its kernel has made it"):format(statement.node.name, access.buffer))
+  end
   if not written then
     state.touch(access.buffer)
     return { tensor = access.buffer, index = access.simplified, held = false }
   end
-  if tostring(written.index) ~= tostring(access.simplified) then
+  if not same_index(state.program.facts, written.index, access.simplified) then
     refuse(("%s reads %s at %s, which its kernel writes at %s: they cannot be one kernel"):format(
       statement.node.name, access.buffer, tostring(access.simplified), tostring(written.index)))
   end
@@ -109,24 +133,27 @@ end
 -- Values of a section inside are its own; those of reductions are there behind it.
 local function note_writes(state, statement, section)
   for _, write in ipairs(statement.writes) do
-    local kept = not section.inside or statement.node.kind == "reduction"
+    local kept = not section.inside or section.single or statement.node.kind == "reduction"
     state.written[write.tensor] = { index = write.index, section = not kept and section or nil }
     if state.needed(write.tensor) then state.program.stored[write.tensor] = true end
   end
 end
 
 local function sections_of(state, facts)
-  local section, ops = { inside = true, statements = {} }, {}
+  local single = program.is_one(facts.extents[2])
+  local section, ops = { inside = true, single = single, statements = {} }, {}
   local sections = { section }
   for _, op in ipairs(facts.ops) do ops[op.op] = op end
   for _, step in ipairs(facts.schedule) do
     if step == "reduction_off" or step == "reduction_on" then
       for _, statement in ipairs(section.statements) do note_writes(state, statement, section) end
-      section = { inside = step == "reduction_on", statements = {} }
+      section = { inside = step == "reduction_on", single = single, statements = {} }
       sections[#sections + 1] = section
     else
       local statement = add_statement(state, ops[step], section)
-      if statement.node.kind ~= "reduction" then note_writes(state, statement, section) end
+      if single or statement.node.kind ~= "reduction" then
+        note_writes(state, statement, section)
+      end
     end
   end
   for _, statement in ipairs(section.statements) do note_writes(state, statement, section) end
@@ -138,12 +165,10 @@ local function sections_of(state, facts)
 end
 
 -- Whether a tensor leaves the graph or is read by a node that is not in the kernel.
-local function needed_outside(graph, facts)
-  local members = {}
-  for _, op in ipairs(facts.ops) do members[op.op] = true end
+local function needed_outside(graph, members)
   local needed = {}
   for _, node in ipairs(graph.nodes) do
-    for _, read in ipairs(members[node.name] and {} or node.reads) do needed[read.tensor] = true end
+    for _, read in ipairs(members[node] and {} or node.reads) do needed[read.tensor] = true end
   end
   return function(name) return needed[name] or graph.tensors[name].output end
 end
@@ -156,8 +181,12 @@ end
 function program.new(graph, facts, name)
   local made = { name = name, stored = {}, tensors = {}, facts = facts }
   made.grid, made.reduction = trees_of(facts)
-  local seen = {}
-  local state = { graph = graph, program = made, written = {}, needed = needed_outside(graph, facts) }
+  local seen, members = {}, {}
+  for _, op in ipairs(facts.ops) do members[graph:node(op.op)] = true end
+  local state = {
+    graph = graph, program = made, written = {}, members = members,
+    needed = needed_outside(graph, members),
+  }
   function state.touch(tensor)
     if not seen[tensor] then made.tensors[#made.tensors + 1] = tensor end
     seen[tensor] = true
@@ -172,10 +201,5 @@ function program.new(graph, facts, name)
   end
   return made
 end
-
---- Whether an extent is known to be 1.
----@param extent einloom.Expr
----@return boolean
-function program.is_one(extent) return extent:eq(core.int(1)) == true end
 
 return program

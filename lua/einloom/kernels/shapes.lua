@@ -13,11 +13,24 @@ local size_range = { min = 0, integer = true }
 
 local function as_expr(x) return core.is_expr(x) and x or core.number(x) end
 
+local reserved = { "^[pxyzn]%d+$", "^r[01]_", "index$", "^indirect%d+$", "^tmp%d+$" }
+
 --- A size from a number, an expression or its text.
 ---@param given any
 ---@param path string
 ---@return einloom.Expr
-function shapes.size(given, path) return as_expr(value.check(given, KIND, path, size_range)) end
+function shapes.size(given, path)
+  local size = as_expr(value.check(given, KIND, path, size_range))
+  for _, symbol in ipairs(size:symbols()) do
+    for _, pattern in ipairs(reserved) do
+      if symbol:name():find(pattern) then
+        errors.raise(KIND, ("a size cannot be called %s: kernels have variables of that name")
+          :format(symbol:name()), { path = path })
+      end
+    end
+  end
+  return size
+end
 
 --- A list of them.
 ---@param list any
