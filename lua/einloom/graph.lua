@@ -204,8 +204,9 @@ local function classify(node, parsed, writes, reduced, fail)
   node.reduction = reduced
   local expression = parsed.expression
   local called = expression.op == "call" and expression.name
-  if parsed.op == "=" and scans[called] and #reduced == 0 then
-    return read_scan(node, parsed, fail)
+  if parsed.op == "=" and scans[called] then
+    local value = read_scan(node, parsed, fail)
+    if #reduced == 0 then return value end
   end
   if parsed.op == "=" and called == "welford" then
     if #expression ~= 1 or #writes > 3 or #reduced == 0 then
@@ -507,6 +508,32 @@ function graph.new(t)
     core = build(state, made, read_hints(t.hints)), nodes = nodes, tensors = state.tensors,
     order = state.order, sizes = state.sizes,
   }, Graph)
+end
+
+--- The kernels of the graph in the order in which they run; `tostring` gives their loops, `facts`
+--- what is known of each. groups: names of the nodes of each kernel, in order; without it nodes are
+--- fused. max_tiles, blocks, reductions: how tilings are chosen.
+---@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean,
+--- reductions?: boolean }
+---@return einloom.Program[]
+function Graph:kernels(options) return require "einloom.kernels.plan".kernels(self, options) end
+
+--- The kernels as C11, and the names of the sizes that the function takes behind the tensors.
+---@param kernels? einloom.Program[] of this graph; without it those of `kernels()`
+---@param name? string of the function that runs them, "run" without it
+---@return string text
+---@return string[] sizes
+function Graph:c_source(kernels, name)
+  return require "einloom.kernels.ccode".source(self, kernels or self:kernels(), name)
+end
+
+--- The data of all tensors, computed directly from the einsums. Data of a tensor is a list of what
+--- its storage holds.
+---@param inputs table<string, number[]> of the tensors that only are read
+---@param at? table<string, integer> values of symbolic sizes
+---@return table<string, number[]>
+function Graph:evaluate(inputs, at)
+  return require "einloom.kernels.evaluate".run(self, inputs, at)
 end
 
 --- The node of that name.

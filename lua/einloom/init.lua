@@ -32,6 +32,7 @@ local parts = {
   einsum_string = { "einloom.subscripts", "parse" },
   explain = { "einloom.show.explain", "explain" },
   ranges = { "einloom.ranges", "new" },
+  graph = { "einloom.graph", "new" },
   simplify = { "einloom.index", "simplify" },
   strides = { "einloom.index", "strides" },
   merge_loops = { "einloom.index", "merge_loops" },

@@ -1,12 +1,15 @@
 -- SPDX-License-Identifier: MIT
 -- A kernel as a program: loops over the grid, in each point sections inside and behind the loops
--- over the reduction, in each section statements.  Decides for every load whether it is a value that
--- the kernel holds or memory, and which results must be stored.
+-- over the reduction, in each section statements.  Decides for every load whether it is a value
+-- that the kernel holds or memory, and which results must be stored.
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 
 local program = {}
+
+local Program = { __name = "einloom.kernel" }
+function Program.__tostring(self) return require "einloom.kernels.loops".text(self) end
 
 ---@class einloom.Load
 ---@field tensor string
@@ -179,7 +182,7 @@ end
 ---@param name string
 ---@return einloom.Program
 function program.new(graph, facts, name)
-  local made = { name = name, stored = {}, tensors = {}, facts = facts }
+  local made = setmetatable({ name = name, stored = {}, tensors = {}, facts = facts }, Program)
   made.grid, made.reduction = trees_of(facts)
   local seen, members = {}, {}
   for _, op in ipairs(facts.ops) do members[graph:node(op.op)] = true end
