@@ -2,13 +2,12 @@
 -- Generated C, compiled and run on random data, against direct evaluation of the graph.
 
 local ccode = require "einloom.kernels.ccode"
+local compiled = require "support.compiled"
 local evaluate = require "einloom.kernels.evaluate"
 local graph = require "einloom.graph"
 local plan = require "einloom.kernels.plan"
 
 local seed = tonumber(os.getenv "LOOM_SEED") or os.time() % 1000000
-
-local has_compiler = os.execute "cc --version >/dev/null 2>&1"
 
 -- Random data for what a graph only reads: small integers for integer tensors (`below` by name),
 -- values around 1 elsewhere.
@@ -26,56 +25,6 @@ local function inputs_of(g, layouts, below)
   return inputs
 end
 
-local types = { f64 = "double", f32 = "float", i64 = "int64_t", i32 = "int32_t", i8 = "int8_t",
-  bool = "_Bool" }
-
--- A program that holds the inputs and prints all tensors that leave the graph.
-local function main_of(g, layouts, inputs, sizes, at)
-  local lines, arguments, prints = { "#include <stdio.h>\n#include <stdlib.h>\n" }, {}, {}
-  for _, name in ipairs(g.order) do
-    local c_type, n = types[g.tensors[name].dtype], math.max(layouts[name].storage, 1)
-    local values = {}
-    for i, x in ipairs(inputs[name] or {}) do
-      values[i] = math.type(x) == "integer" and ("%d"):format(x) or ("%a"):format(x)
-    end
-    lines[#lines + 1] = ("static %s %s[%d]%s;"):format(c_type, name .. "_data", n,
-      #values > 0 and " = {" .. table.concat(values, ",") .. "}" or "")
-    arguments[#arguments + 1] = name .. "_data"
-    if g.tensors[name].output then
-      prints[#prints + 1] = ('  for (int i = 0; i < %d; i++) printf("%%a\\n", (double)%s_data[i]);')
-        :format(layouts[name].storage, name)
-    end
-  end
-  for _, size in ipairs(sizes) do arguments[#arguments + 1] = ("%d"):format(at[size]) end
-  lines[#lines + 1] = ("int main(void) {\n  run(%s);\n%s\n  return 0;\n}"):format(
-    table.concat(arguments, ", "), table.concat(prints, "\n"))
-  return table.concat(lines, "\n")
-end
-
-local flags = "-std=c11 -O1 -Wall -Wextra -Werror -fsanitize=undefined -fno-sanitize-recover"
-
-local function run_c(text)
-  local base = os.tmpname()
-  local file = assert(io.open(base .. ".c", "w"))
-  file:write(text)
-  file:close()
-  local command = ("cc %s %s.c -o %s.out -lm 2>%s && %s.out 2>>%s"):format(flags, base, base, base,
-    base, base)
-  local pipe = assert(io.popen(command))
-  local values = {}
-  for line in pipe:lines() do values[#values + 1] = assert(tonumber(line) or line) end
-  local ok = pipe:close()
-  local log = assert(io.open(base)):read "a"
-  for _, suffix in ipairs { "", ".c", ".out" } do os.remove(base .. suffix) end
-  assert(ok, log .. "\n" .. text)
-  return values
-end
-
-local function close(a, b, tolerance)
-  if a ~= a or b ~= b then return a ~= a and b ~= b end
-  return a == b or math.abs(a - b) <= tolerance * math.max(1, math.abs(a), math.abs(b))
-end
-
 -- Runs the C of a graph and compares; returns the programs.
 local function check(t)
   math.randomseed(seed)
@@ -85,20 +34,21 @@ local function check(t)
   local inputs = inputs_of(g, layouts, t.below or {})
   local expected = evaluate.run(g, inputs, t.at)
   local text, sizes = ccode.source(g, programs)
-  local kept = {}
-  for name in pairs(inputs) do kept[name] = expected[name] end
-  local values = run_c(text .. main_of(g, layouts, kept, sizes, t.at or {}))
-  local n = 0
-  for _, name in ipairs(g.order) do
-    for i = 1, g.tensors[name].output and layouts[name].storage or 0 do
-      n = n + 1
-      if not close(values[n], expected[name][i], t.tolerance or 0) then
-        error(("seed %d: %s[%d] is %s, expected %s\n%s"):format(seed, name, i - 1,
-          tostring(values[n]), tostring(expected[name][i]), text))
+  local data, asked = {}, {}
+  for name, layout in pairs(layouts) do
+    asked[name] = g.tensors[name].output or nil
+    data[name] = inputs[name] and expected[name] or {}
+    for i = 1, inputs[name] and 0 or layout.storage do data[name][i] = 0 end
+  end
+  local got = compiled.run(g, text, sizes, t.at or {}, data, asked)
+  for name in pairs(asked) do
+    for i, x in ipairs(expected[name]) do
+      if not compiled.close(got[name][i], x, t.tolerance or 0) then
+        error(("seed %d: %s[%d] is %s, expected %s\n%s"):format(seed, name, i - 1, got[name][i], x,
+          text))
       end
     end
   end
-  assert.are.equal(n, #values)
   return programs
 end
 
@@ -199,6 +149,13 @@ local cases = {
     },
     tolerance = 1e-5,
   },
+  ["positions of extremes"] = {
+    graph = {
+      einsums = { "k[i] = argmax(x[i,j])", "l[i] = argmin(x[i,j] * 2)", "y[i] = x[i,k[i]] - l[i]" },
+      sizes = { i = 6, j = 9 },
+      tensors = { k = { dtype = "i64" }, l = { dtype = "i32" }, x = { sizes = { 6, 9 } } },
+    },
+  },
   ["fused MLP"] = {
     graph = {
       einsums = {
@@ -228,8 +185,46 @@ local cases = {
   },
 }
 
+-- A random chain of einsums over tensors of two dimensions and their rows and columns.
+local function random_graph()
+  local matrices, rows, columns, texts = { "x" }, {}, {}, {}
+  local function any(list) return list[math.random(#list)] end
+  local function operand()
+    local n = math.random(8)
+    if n == 1 and #rows > 0 then return any(rows) .. "[i]" end
+    if n == 2 and #columns > 0 then return any(columns) .. "[j]" end
+    if n == 3 then return any(matrices) .. "[j,i]" end
+    if n == 4 then return any(matrices) .. "[i//2,(j+3)%N]" end
+    if n == 5 then return ("select(j < i, %s[i,j], i)"):format(any(matrices)) end
+    return any(matrices) .. "[i,j]"
+  end
+  for k = 1, math.random(3, 8) do
+    local name, n = "t" .. k, math.random(6)
+    local value = ("%s * 0.5 - %s"):format(operand(), operand())
+    if n == 1 then
+      texts[k] = ("%s[i] %s %s"):format(name, any { "+=", "max=", "min=" }, value .. " + 0 * j")
+      rows[#rows + 1] = name
+    elseif n == 2 then
+      texts[k] = ("%s[j] += %s"):format(name, value .. " + 0 * i")
+      columns[#columns + 1] = name
+    elseif n == 3 then
+      texts[k] = ("%s[i,j] = scan_sum(%s, %s)"):format(name, value, any { "i", "j" })
+      matrices[#matrices + 1] = name
+    else
+      texts[k] = ("%s[i,j] = %s"):format(name, value)
+      matrices[#matrices + 1] = name
+    end
+  end
+  local n = math.random(1, 9)
+  for k, text in ipairs(texts) do texts[k] = text:gsub("N", tostring(n)) end
+  return {
+    einsums = texts, sizes = { i = n, j = n },
+    tensors = { x = { sizes = { n, n }, strides = any { { n, 1 }, { 1, n } } } },
+  }
+end
+
 describe("the C of a kernel", function()
-  if not has_compiler then pending "no C compiler" end
+  if not compiled.available then return pending "no C compiler" end
   for name, case in pairs(cases) do
     it("computes " .. name, function()
       local programs = check(case)
@@ -259,6 +254,18 @@ describe("the C of a kernel", function()
       check { graph = copy, tolerance = case.tolerance }
     end
     check { graph = { einsums = { "y[] += x[i]", "z[] = y[] * 2" }, sizes = { i = 1 } } }
+  end)
+
+  it("computes random graphs", function()
+    for k = 1, tonumber(os.getenv "EINLOOM_ROUNDS") or 6 do
+      math.randomseed(seed + k)
+      local t = random_graph()
+      local ok, e = pcall(check, { graph = t })
+      if not ok then
+        error(("seed %d, round %d: %s\n%s"):format(seed, k, table.concat(t.einsums, "\n"),
+          tostring(e)))
+      end
+    end
   end)
 
   it("is refused where a kernel reads elements that it has not made", function()

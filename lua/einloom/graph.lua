@@ -31,7 +31,7 @@ local KIND = "bad_graph"
 ---@class einloom.GraphNode
 ---@field name string
 ---@field kind "pointwise"|"reduction"|"scan"
----@field reduce? "sum"|"prod"|"max"|"min"|"welford_reduce"
+---@field reduce? "sum"|"prod"|"max"|"min"|"argmax"|"argmin"|"welford_reduce"
 ---@field pointwise string[] loop variables, outermost first
 ---@field reduction string[]
 ---@field symbols table<string, einloom.Expr> of the loop variables
@@ -158,6 +158,14 @@ end
 local reductions = { ["+="] = "sum", ["*="] = "prod", ["max="] = "max", ["min="] = "min" }
 local scans = { scan_sum = "sum", scan_prod = "prod", scan_max = "max", scan_min = "min" }
 
+local called_reductions = {
+  welford = {
+    reduce = "welford_reduce", results = 3, gives = "mean, sum of squared deviations and count",
+  },
+  argmax = { reduce = "argmax", results = 1, gives = "the position of the largest value" },
+  argmin = { reduce = "argmin", results = 1, gives = "the position of the smallest value" },
+}
+
 local function outer_variables(writes, fail)
   local list, seen = {}, {}
   for _, index in ipairs(writes[1].indices) do
@@ -208,12 +216,12 @@ local function classify(node, parsed, writes, reduced, fail)
     local value = read_scan(node, parsed, fail)
     if #reduced == 0 then return value end
   end
-  if parsed.op == "=" and called == "welford" then
-    if #expression ~= 1 or #writes > 3 or #reduced == 0 then
-      fail("welford takes one value and gives mean, sum of squared deviations and count of a"
-        .. " reduction")
+  local special = parsed.op == "=" and called_reductions[called]
+  if special then
+    if #expression ~= 1 or #writes > special.results or #reduced == 0 then
+      fail(("%s takes one value and gives %s of a reduction"):format(called, special.gives))
     end
-    node.kind, node.reduce = "reduction", "welford_reduce"
+    node.kind, node.reduce = "reduction", special.reduce
     return expression[1]
   end
   if parsed.op == "=" then

@@ -123,12 +123,17 @@ local function keep(state, statement, write, value)
   end
 end
 
+local arg_compare = { argmax = ">", argmin = "<" }
+
 local function accumulator(statement) return "a_" .. statement.writes[1].tensor end
 
 local function start(state, statement)
   local node, name = statement.node, accumulator(statement)
   if node.reduce == "welford_reduce" then
     emit(state, "double %s_mean = 0.0, %s_m2 = 0.0, %s_n = 0.0;", name, name, name)
+  elseif arg_compare[node.reduce] then
+    emit(state, "double %s_v = 0.0;", name)
+    emit(state, "int64_t %s_n = 0, %s = 0;", name, name)
   else
     emit(state, "double %s = %s;", name, number_text(scalar.reductions[node.reduce].start))
   end
@@ -143,6 +148,13 @@ local function take(state, statement)
     emit(state, "%s_n += 1.0;", name)
     emit(state, "%s_mean += %s_d / %s_n;", name, name, name)
     emit(state, "%s_m2 += %s_d * (%s_v - %s_mean);", name, name, name, name)
+  elseif arg_compare[node.reduce] then
+    emit(state, "const double %s_k = %s;", name, value)
+    emit(state, "if (%s_n == 0 || %s_k %s %s_v) {", name, name, arg_compare[node.reduce], name)
+    emit(state, "  %s_v = %s_k;", name, name)
+    emit(state, "  %s = %s_n;", name, name)
+    emit(state, "}")
+    emit(state, "%s_n++;", name)
   else
     emit(state, "%s = %s;", name, fill(scalar.c[scalar.reductions[node.reduce].op], name, value))
   end

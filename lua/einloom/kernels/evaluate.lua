@@ -186,12 +186,25 @@ function kinds.pointwise(run, node, value)
   end)
 end
 
+-- The position of the first value that no other is better than.
+local function place_of(run, node, value)
+  local better = scalar.functions[node.reduce == "argmax" and ">" or "<"]
+  local n, place, best = 0, 0, nil
+  walk(run, node.reduction, function()
+    local x = value()
+    if not best or better(x, best) ~= 0 then place, best = n, x end
+    n = n + 1
+  end)
+  return place
+end
+
 local function each_reduction(run, node, value)
   if node.reduce == "welford_reduce" then
     local values = {}
     walk(run, node.reduction, function() values[#values + 1] = value() end)
     return #values == 0 and { 0.0, 0.0, 0.0 } or two_pass.evaluate("mean_m2", values)
   end
+  if node.reduce:find "^arg" then return { place_of(run, node, value) } end
   local rule = scalar.reductions[node.reduce]
   local step, result = scalar.functions[rule.op], rule.start
   walk(run, node.reduction, function() result = step(result, value()) end)

@@ -7,6 +7,7 @@ local program = require "einloom.kernels.program"
 local loops = {}
 
 local reductions = { sum = "+=", prod = "*=", max = "max=", min = "min=" }
+local calls = { welford_reduce = "welford", argmax = "argmax", argmin = "argmin" }
 local power = {
   ["<"] = 4, ["<="] = 4, [">"] = 4, [">="] = 4, ["=="] = 4, ["~="] = 4, ["+"] = 5, ["-"] = 5,
   ["*"] = 6, ["/"] = 6, ["//"] = 6, ["%"] = 6, neg = 7, ["^"] = 8,
@@ -82,7 +83,8 @@ end
 local function statement_text(made, statement)
   local node = statement.node
   local left, value = left_text(made, statement), body_text(statement, node.body, 0)
-  if node.reduce == "welford_reduce" then return ("%s = welford(%s)"):format(left, value) end
+  local call = calls[node.reduce]
+  if call then return ("%s = %s(%s)"):format(left, call, value) end
   if node.kind == "scan" then return ("%s = scan_%s(%s)"):format(left, node.reduce, value) end
   return ("%s %s %s"):format(left, reductions[node.reduce] or "=", value)
 end

@@ -2,6 +2,8 @@
 -- Arithmetic of kernel bodies on doubles, the same in direct evaluation and in generated C: each
 -- function in Lua and as a C expression of its arguments.
 
+local errors = require "einloom.errors"
+
 local scalar = {}
 
 local function truth(x) return x and 1.0 or 0.0 end
@@ -84,13 +86,16 @@ local function by_format(format)
   return function(x) return (string.unpack(format, string.pack(format, x))) end
 end
 
-local function whole(format)
-  local keep = by_format(format)
+-- Whole numbers of so many bits; others are cut off towards 0.
+local function whole(bits)
+  local most = math.maxinteger >> (64 - bits)
   return function(x)
-    if math.type(x) == "integer" then return keep(x) end
-    local n = math.tointeger(x < 0 and math.ceil(x) or math.floor(x))
-    if not n then error(("%s is no integer of the tensor's type"):format(x), 0) end
-    return keep(n)
+    local n = math.tointeger(math.type(x) == "integer" and x or x < 0 and math.ceil(x)
+      or math.floor(x))
+    if not n or n > most or n < -most - 1 then
+      errors.raise("bad_data", ("%s is not in the range of i%d"):format(x, bits))
+    end
+    return n
   end
 end
 
@@ -98,9 +103,9 @@ end
 scalar.keep = {
   f64 = function(x) return x + 0.0 end,
   f32 = by_format "<f",
-  i64 = whole "<i8",
-  i32 = whole "<i4",
-  i8 = whole "<i1",
+  i64 = whole(64),
+  i32 = whole(32),
+  i8 = whole(8),
   bool = function(x) return x ~= 0 and 1 or 0 end,
 }
 
