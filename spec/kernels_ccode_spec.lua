@@ -256,6 +256,21 @@ describe("the C of a kernel", function()
     check { graph = { einsums = { "y[] += x[i]", "z[] = y[] * 2" }, sizes = { i = 1 } } }
   end)
 
+  it("stores only what is read from memory or leaves", function()
+    local programs = check { graph = { einsums = { "a[i] = relu(x[i])", "b[i] = a[i] * 2",
+      "s[i] += m[i,j] * b[i]", "z[i] = s[i] + b[i]" }, sizes = { i = 8, j = 5 } },
+      options = { groups = { { "a", "b" }, { "s", "z" } } } }
+    assert.are.equal("x b", table.concat(programs[1].tensors, " "))
+    assert.are.equal("m b z", table.concat(programs[2].tensors, " "))
+    assert.are.same({ b = true }, programs[1].stored)
+    assert.are.same({ z = true }, programs[2].stored)
+    assert.are.same({ e = true, y = true }, check(cases.softmax)[1].stored)
+    programs = check { graph = { einsums = { "e[i,j] = exp(x[i,j])", "s[i] += e[i,j]" },
+      sizes = { i = 8, j = 5 } } }
+    assert.are.equal("e s", members(programs))
+    assert.are.same({ s = true }, programs[1].stored)
+  end)
+
   it("computes random graphs", function()
     for k = 1, tonumber(os.getenv "EINLOOM_ROUNDS") or 6 do
       math.randomseed(seed + k)
