@@ -223,6 +223,11 @@ local function random_graph()
   }
 end
 
+local tilings = {
+  {}, { coalescing = true }, { max_tiles = 3 }, { blocks = true }, { reductions = true },
+  { blocks = true, reductions = true, max_tiles = 3 },
+}
+
 describe("the C of a kernel", function()
   if not compiled.available then return pending "no C compiler" end
   for name, case in pairs(cases) do
@@ -236,6 +241,17 @@ describe("the C of a kernel", function()
       end
     end)
   end
+
+  it("computes the same with every choice of tilings", function()
+    local base = cases["attention scores with a mask"]
+    for _, options in ipairs(tilings) do check { graph = base.graph, options = options } end
+    local t = { einsums = "y[i,j,k] = x[k,j,i] + z[i,j,k]", sizes = { i = 16, j = 12, k = 20 } }
+    local seen = {}
+    for _, options in ipairs(tilings) do
+      seen[#check({ graph = t, options = options })[1].facts.tiling] = true
+    end
+    assert.is_true(seen[3])
+  end)
 
   it("computes the same with each node as its own kernel", function()
     local case = {
@@ -275,7 +291,7 @@ describe("the C of a kernel", function()
     for k = 1, tonumber(os.getenv "EINLOOM_ROUNDS") or 6 do
       math.randomseed(seed + k)
       local t = random_graph()
-      local ok, e = pcall(check, { graph = t })
+      local ok, e = pcall(check, { graph = t, options = tilings[k % #tilings + 1] })
       if not ok then
         error(("seed %d, round %d: %s\n%s"):format(seed, k, table.concat(t.einsums, "\n"),
           tostring(e)))

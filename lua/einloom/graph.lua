@@ -520,9 +520,9 @@ end
 
 --- The kernels of the graph in the order in which they run; `tostring` gives their loops, `facts`
 --- what is known of each. groups: names of the nodes of each kernel, in order; without it nodes are
---- fused. max_tiles, blocks, reductions: how tilings are chosen.
+--- fused. max_tiles, blocks, reductions, coalescing: how tilings are chosen.
 ---@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean,
---- reductions?: boolean }
+--- reductions?: boolean, coalescing?: boolean }
 ---@return einloom.Program[]
 function Graph:kernels(options) return require "einloom.kernels.plan".kernels(self, options) end
 

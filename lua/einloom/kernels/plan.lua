@@ -7,7 +7,9 @@ local program = require "einloom.kernels.program"
 local plan = {}
 
 local KIND = "bad_plan"
-local option_keys = { groups = true, max_tiles = true, blocks = true, reductions = true }
+local option_keys = {
+  groups = true, max_tiles = true, blocks = true, reductions = true, coalescing = true,
+}
 
 local function checked(result, message, kind)
   if result == nil then errors.raise(kind or KIND, message) end
@@ -59,22 +61,35 @@ local function check_members(graph, groups)
   end
 end
 
+-- By coalescing where it can be analysed and is asked for, else by the rules.
+local function choose_tiling(graph, schedule, extents, options)
+  if options.coalescing then
+    local scored, message, kind =
+      graph.core:coalesced_tiling(schedule, extents, options.max_tiles)
+    if message then errors.raise(kind or KIND, message) end
+    if scored then return scored.tiling end
+  end
+  return checked(graph.core:tiling(schedule, extents, {
+    max_tiles = options.max_tiles, blocks = options.blocks, reductions = options.reductions,
+  }))
+end
+
 local function add_kernel(graph, made, group, options)
   local schedule, message, kind = graph.core:schedule(group.ops, group.extents)
   if not schedule then
     errors.raise(kind or KIND, message or ("%s do not run in one kernel"):format(
       table.concat(group.ops, ", ")))
   end
-  local tiling = checked(graph.core:tiling(schedule, group.extents, options))
+  local tiling = choose_tiling(graph, schedule, group.extents, options)
   checked(made:kernel { schedule = schedule, extents = group.extents, tiling = tiling })
 end
 
 --- The kernels of a graph in the order in which they run: what the core knows of each and its
 --- program. groups: lists of names of nodes that become one kernel, in order; without it they are
---- fused. max_tiles, blocks, reductions: how tilings are chosen.
+--- fused. max_tiles, blocks, reductions, coalescing: how tilings are chosen.
 ---@param graph einloom.Graph
 ---@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean,
---- reductions?: boolean }
+--- reductions?: boolean, coalescing?: boolean }
 ---@return einloom.Program[]
 function plan.kernels(graph, options)
   options = options or {}
@@ -82,10 +97,7 @@ function plan.kernels(graph, options)
   local groups = options.groups and given_groups(graph, options.groups) or fused_groups(graph)
   check_members(graph, groups)
   local made = checked(graph.core:plan())
-  local tiles = {
-    max_tiles = options.max_tiles, blocks = options.blocks, reductions = options.reductions,
-  }
-  for _, group in ipairs(groups) do add_kernel(graph, made, group, tiles) end
+  for _, group in ipairs(groups) do add_kernel(graph, made, group, options) end
   local programs = {}
   for i, facts in ipairs(made:kernels()) do
     programs[i] = program.new(graph, facts, "kernel" .. i)
