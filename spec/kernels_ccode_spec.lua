@@ -6,6 +6,7 @@ local compiled = require "support.compiled"
 local evaluate = require "einloom.kernels.evaluate"
 local graph = require "einloom.graph"
 local plan = require "einloom.kernels.plan"
+local program = require "einloom.kernels.program"
 
 local seed = tonumber(os.getenv "LOOM_SEED") or os.time() % 1000000
 
@@ -244,7 +245,11 @@ describe("the C of a kernel", function()
 
   it("computes the same with every choice of tilings", function()
     local base = cases["attention scores with a mask"]
-    for _, options in ipairs(tilings) do check { graph = base.graph, options = options } end
+    local rows = { einsums = softmax, sizes = { i = 32, j = 128 } }
+    for _, options in ipairs(tilings) do
+      check { graph = base.graph, options = options }
+      check { graph = rows, options = options }
+    end
     local t = { einsums = "y[i,j,k] = x[k,j,i] + z[i,j,k]", sizes = { i = 16, j = 12, k = 20 } }
     local seen = {}
     for _, options in ipairs(tilings) do
@@ -297,6 +302,16 @@ describe("the C of a kernel", function()
           tostring(e)))
       end
     end
+  end)
+
+  it("is refused where a tiling puts a reduction on the grid", function()
+    local g = graph.new { einsums = { "s[i] += x[i,j]" }, sizes = { i = 4, j = 8 } }
+    local made = g.core:plan()
+    assert(made:kernel { schedule = { "s" }, extents = { 4, 8 },
+      tiling = { { "x", 32 }, { "r0_", 1 } } })
+    local ok, e = pcall(program.new, g, made:kernels()[1], "kernel")
+    assert.is_false(ok)
+    assert.matches("the tiling puts the loops of s that are reduced on x0", tostring(e))
   end)
 
   it("is refused where a kernel reads elements that it has not made", function()

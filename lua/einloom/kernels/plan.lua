@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The kernels of a graph of einsums: fused or as given, each with schedule, tiling and facts.
 
+local core = require "einloom.core"
 local errors = require "einloom.errors"
 local program = require "einloom.kernels.program"
 
@@ -61,6 +62,16 @@ local function check_members(graph, groups)
   end
 end
 
+-- Whether the reduction of a kernel is what the tiling reduces over: where tilings of reductions
+-- are asked for the rules also give one that puts all loops on the grid.
+local function keeps_reduction(tiling, reduction)
+  local product = core.int(1)
+  for _, tile in ipairs(tiling) do
+    if tile[1]:sub(1, 1) == "r" then product = product * tile[2] end
+  end
+  return product:eq(reduction) == true
+end
+
 -- By coalescing where it can be analysed and is asked for, else by the rules.
 local function choose_tiling(graph, schedule, extents, options)
   if options.coalescing then
@@ -69,9 +80,13 @@ local function choose_tiling(graph, schedule, extents, options)
     if message then errors.raise(kind or KIND, message) end
     if scored then return scored.tiling end
   end
-  return checked(graph.core:tiling(schedule, extents, {
+  local rules = {
     max_tiles = options.max_tiles, blocks = options.blocks, reductions = options.reductions,
-  }))
+  }
+  local tiling = checked(graph.core:tiling(schedule, extents, rules))
+  if keeps_reduction(tiling, extents[2]) then return tiling end
+  rules.reductions = nil
+  return checked(graph.core:tiling(schedule, extents, rules))
 end
 
 local function add_kernel(graph, made, group, options)

@@ -115,6 +115,22 @@ local function loop_values(node, op)
   return loops
 end
 
+-- Refuses a reduction whose loops are not on the ranges that are reduced, each on its own side.
+local function check_sides(facts, node, op)
+  local reduced = {}
+  for _, entry in ipairs(facts.entries) do reduced[entry.name] = entry.tree:sub(1, 1) == "r" end
+  for side, values in pairs { [true] = op.reduction, [false] = op.pointwise } do
+    for _, value in ipairs(values) do
+      for _, symbol in ipairs(value:symbols()) do
+        if reduced[symbol:name()] == not side then
+          refuse(("the tiling puts the loops of %s that are%s reduced on %s"):format(node.name,
+            side and "" or " not", symbol:name()))
+        end
+      end
+    end
+  end
+end
+
 local function add_statement(state, op, section)
   local node = state.graph:node(op.op)
   local statement = { node = node, loads = {}, writes = {}, loops = loop_values(node, op) }
@@ -122,8 +138,11 @@ local function add_statement(state, op, section)
   for i, access in ipairs(aligned) do
     statement.loads[i] = load_of(state, statement, access, section)
   end
-  if node.kind ~= "pointwise" and not section.inside then
-    refuse(("%s reduces behind the loops over the reduction"):format(node.name))
+  if node.kind ~= "pointwise" then
+    check_sides(state.program.facts, node, op)
+    if not section.inside then
+      refuse(("%s reduces behind the loops over the reduction"):format(node.name))
+    end
   end
   for i = n + 1, #op.accesses do
     local access = op.accesses[i]
