@@ -124,6 +124,31 @@ describe("loom.simulate by hand", function()
       assert(simulate(w, mapping, { drain_reads = false })).Glb.Z)
   end)
 
+  -- Unit 0 has the most reads, 10 and all first ones; unit 1 has 5, one of them first.
+  it("knows the unit that is busiest without first touches, in both models", function()
+    local w = loom.workload { sizes = { p = 3, r = 5 }, bits = 8, "O[p - 2*r] = I[p] * W[r]" }
+    local a = loom.arch {
+      loom.memory { "DRAM", size = math.huge },
+      loom.fanout { "PE", x = 2 },
+      loom.memory { "L1", size = math.huge, read = { bits_per_action = 8, throughput = 1 } },
+      loom.compute { "MAC" },
+    }
+    local m = loom.mapping [[
+      DRAM: I, W, O
+      par p tile 2 on PE.x
+      L1: O
+      for r, p
+      MAC
+    ]]
+    for _, count in ipairs { loom.simulate, loom.analyze } do
+      local r = count(w, a, m, { model = "exact", drain_reads = false })
+      assert.equal("4 4 10 6", table.concat({ tostring(r.L1.O.reads),
+        tostring(r.L1.O.max_per_unit_reads), tostring(r.L1.O.max_per_unit_read_actions),
+        tostring(r.L1.O.min_per_unit_skipped_first_read_actions) }, " "))
+      assert.equal("4", tostring(r:latency()))
+    end
+  end)
+
   it("takes any index", function()
     local function elements(index, sizes)
       local w = { sizes = sizes or { p = 4, r = 3 }, bits = 1, ("O[p] = I[%s]"):format(index) }

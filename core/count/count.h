@@ -19,14 +19,14 @@
   X(LOOM_COUNT_FIRST_DELIVERIES, "first_deliveries")   /* the same of DELIVERIES */                \
   X(LOOM_COUNT_MOST_READS, "most_reads")               /* of one unit of p */                      \
   X(LOOM_COUNT_MOST_WRITES, "most_writes")             /* of one unit of p */                      \
-  X(LOOM_COUNT_LEAST_FIRST_READS, "least_first_reads") /* of the units of p with MOST_READS */     \
+  X(LOOM_COUNT_LEAST_FIRST_READS, "least_first_reads") /* MOST_READS less the most without them */ \
   X(LOOM_COUNT_MOST_DELIVERIES, "most_deliveries")     /* to one unit of h */                      \
   X(LOOM_COUNT_MOST_DEPARTURES, "most_departures")     /* of one unit of h */                      \
-  X(LOOM_COUNT_LEAST_FIRST_DELIVERIES, "least_first_deliveries") /* with MOST_DELIVERIES */        \
+  X(LOOM_COUNT_LEAST_FIRST_DELIVERIES, "least_first_deliveries") /* of MOST_DELIVERIES */          \
   X(LOOM_COUNT_TILE, "tile")                                     /* the largest tile of a visit */ \
   X(LOOM_COUNT_LIVE, "live") /* most elements alive at once within a visit: first to last use */   \
   X(LOOM_COUNT_UNIT, "unit") /* the largest sum of parts of one unit of h */                       \
-  X(LOOM_COUNT_LEAST_UNIT_FIRST, "least_unit_first") /* the first ones in it, of such units */
+  X(LOOM_COUNT_LEAST_UNIT_FIRST, "least_unit_first") /* UNIT less the most without first ones */
 typedef enum loom_count_figure {
 #define LOOM_COUNT_ENUM(enumerator, name) enumerator,
   LOOM_COUNT_FIGURE_LIST(LOOM_COUNT_ENUM)

@@ -49,20 +49,19 @@ static loom_crossing total_of(board *b) {
   return of ? put_together(b, of) : (loom_crossing){0};
 }
 
-/* Most reads and writes of one owner, and the fewest first reads of those with most reads. */
+/* Most reads and writes of one owner, and by how much most reads are less without first ones. */
 static loom_crossing most_of(board *b) {
   int n = b->p->n_groups;
   loom_crossing most = {-1, -1, 0};
+  int64_t net = -1;
   const loom_figures **of = loom_tally_new(b->t, (size_t)n + 1, sizeof *of);
   size_t *at = loom_tally_new(b->t, (size_t)n + 1, sizeof *at);
   if (!of || !at) return most;
   for (int g = 0; g < n; g++) of[g] = b->groups[g].of_owner.at;
   for (bool more = true; more && loom_tally_spend(b->t, (size_t)(n * (b->n_advance + 1)));) {
     loom_crossing next = put_together(b, of);
-    if (next.reads > most.reads || (next.reads == most.reads && next.first < most.first)) {
-      most.reads = next.reads;
-      most.first = next.first;
-    }
+    if (next.reads > most.reads) most.reads = next.reads;
+    if (next.reads - next.first > net) net = next.reads - next.first;
     if (next.writes > most.writes) most.writes = next.writes;
     more = false;
     for (int g = 0; g < n && !more; g++) {
@@ -71,6 +70,7 @@ static loom_crossing most_of(board *b) {
       of[g] = &b->groups[g].of_owner.at[at[g]];
     }
   }
+  most.first = most.reads - net;
   return most;
 }
 

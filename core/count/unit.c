@@ -115,11 +115,19 @@ static int64_t sum_of(loom_tally *t, unsigned parts, loom_crossing own, loom_cro
   return sum;
 }
 
-static void take(int64_t sum, int64_t first, int64_t *out, bool *any) {
-  int64_t *most = &out[LOOM_COUNT_UNIT], *least = &out[LOOM_COUNT_LEAST_UNIT_FIRST];
-  if (!*any || sum > *most || (sum == *most && first < *least)) *least = first;
-  if (!*any || sum > *most) *most = sum;
-  *any = true;
+/* The most so far, and the most without first ones. */
+typedef struct record {
+  int64_t most, net;
+} record;
+
+static void take(int64_t sum, int64_t first, record *r) {
+  if (sum > r->most) r->most = sum;
+  if (sum - first > r->net) r->net = sum - first;
+}
+
+static void note(const record *r, int64_t *out) {
+  out[LOOM_COUNT_UNIT] = r->most;
+  out[LOOM_COUNT_LEAST_UNIT_FIRST] = r->most - r->net;
 }
 
 static bool find_most(units *u, int64_t *out) {
@@ -127,7 +135,7 @@ static bool find_most(units *u, int64_t *out) {
   const loom_figures **own = loom_tally_new(u->t, (size_t)n + 1, sizeof *own);
   const loom_figures **inside = loom_tally_new(u->t, (size_t)n + 1, sizeof *inside);
   size_t *at = loom_tally_new(u->t, (size_t)n + 1, sizeof *at);
-  bool any = false;
+  record r = {0, 0};
   if (!own || !inside || !at) return false;
   size_t work = (size_t)(n * (u->own.n_advance + u->inside.n_advance + 2));
   for (bool more = true; more && loom_tally_spend(u->t, work);) {
@@ -137,26 +145,28 @@ static bool find_most(units *u, int64_t *out) {
     }
     loom_crossing a = loom_crossing_of(u->t, u->own.p, u->own.n_advance, own);
     loom_crossing b = loom_crossing_of(u->t, u->inside.p, u->inside.n_advance, inside);
-    take(sum_of(u->t, u->parts, a, b), u->parts & LOOM_UNIT_READS ? b.first : a.first, out, &any);
+    take(sum_of(u->t, u->parts, a, b), u->parts & LOOM_UNIT_READS ? b.first : a.first, &r);
     more = false;
     for (int g = 0; g < n && !more; g++) {
       more = ++at[g] < u->of_group[g].n;
       if (!more) at[g] = 0;
     }
   }
+  note(&r, out);
   return loom_tally_good(u->t);
 }
 
 static bool walk_both(loom_tally *t, const loom_numbers *p, int64_t *out) {
   loom_walked own, inside;
-  bool any = false;
+  record r = {0, 0};
   if (!loom_walk_units(t, p, &own) || !loom_walk_units(t, p->inside, &inside)) return false;
   if (own.n_units != inside.n_owners) t->status = LOOM_ERR_ARGUMENT;
   for (size_t i = 0; i < own.n_units && loom_tally_good(t); i++) {
     loom_crossing a = {own.arrived[i], own.departed[i], own.first_arrived[i]};
     loom_crossing b = {inside.reads[i], inside.writes[i], inside.first_reads[i]};
-    take(sum_of(t, p->parts, a, b), p->parts & LOOM_UNIT_READS ? b.first : a.first, out, &any);
+    take(sum_of(t, p->parts, a, b), p->parts & LOOM_UNIT_READS ? b.first : a.first, &r);
   }
+  note(&r, out);
   return loom_tally_good(t);
 }
 

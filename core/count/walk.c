@@ -283,14 +283,14 @@ static void sum_up(const int64_t *at, size_t n, int64_t *sum, int64_t *most) {
   }
 }
 
-/* The least of those that have the most of something else. */
-static int64_t least_of(const int64_t *at, const int64_t *of, size_t n) {
-  int64_t most = -1, least = 0;
+/* By how much the most is less without a part of each. */
+static int64_t least_of(const int64_t *at, const int64_t *part, size_t n) {
+  int64_t most = 0, rest = 0;
   for (size_t i = 0; i < n; i++) {
-    if (at[i] > most || (at[i] == most && of[i] < least)) least = of[i];
     if (at[i] > most) most = at[i];
+    if (at[i] - part[i] > rest) rest = at[i] - part[i];
   }
-  return least;
+  return most - rest;
 }
 
 bool loom_walk_units(loom_tally *t, const loom_numbers *p, loom_walked *out) {

@@ -198,6 +198,13 @@ loom_expr loom_counted(loom_analysis *an, const loom_asked *asked, const loom_ac
   return count(an, asked, figure_of(asked), part, n, variables);
 }
 
+loom_expr loom_counted_whole(loom_analysis *an, const loom_asked *asked) {
+  size_t n;
+  int *variables;
+  if (!list_all(an, &n, &variables)) return LOOM_NONE;
+  return count(an, asked, figure_of(asked), loom_access_of(an, an->access), n, variables);
+}
+
 /* ---- several groups together -------------------------------------------------------------- */
 
 /* Some temporal loop over a variable stands in part of the nest. */

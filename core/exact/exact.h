@@ -171,8 +171,11 @@ loom_expr loom_counted(loom_analysis *an, const loom_asked *asked, const loom_ac
                        size_t n, const int *variables);
 /* Of all whose tiles change above the holder: every group and variable with a temporal loop there. */
 loom_expr loom_counted_together(loom_analysis *an, const loom_asked *asked);
-/* The largest sum of some traffic (LOOM_UNIT_READS, ...) of one unit of a holder, and the least of the
-** first reads or deliveries in it: the holder's own traffic and that of the next inner one. */
+/* Of everything: for what is not a product of figures of the groups. */
+loom_expr loom_counted_whole(loom_analysis *an, const loom_asked *asked);
+/* The largest sum of some traffic (LOOM_UNIT_READS, ...) of one unit of a holder, and by how much the
+** largest without first reads or deliveries is less: the holder's own traffic and that of the next
+** inner one. */
 bool loom_counted_unit(loom_analysis *an, const loom_asked *own, const loom_asked *inside,
                        unsigned parts, bool with_first, loom_expr *most, loom_expr *first);
 /* The fewest live values of all whose parts change inside a visit. */

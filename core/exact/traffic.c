@@ -63,6 +63,34 @@ static loom_expr ask(loom_analysis *an, const loom_holder *h, loom_whose whose, 
   return loom_elements(an, &asked);
 }
 
+/* The first unit has most of everything, also without first ones: of outputs each of whose elements is
+** of one value of each of its variables, spread in tiles of which none but the last is smaller. */
+static bool first_unit_has_most(const loom_analysis *an, const loom_holder *h, size_t above) {
+  const loom_exact *ex = an->exact;
+  bool several = false, alike = true;
+  for (size_t i = 0; i < an->n_loops; i++) {
+    const loom_loop *loop = &an->loops[i];
+    if (ex->place[i] < ex->from || ex->place[i] >= h->visits) continue;
+    several = several || (loop->spatial && ex->place[i] < above);
+    if (loop->step != LOOM_NONE || (loop->spatial && loop->first != LOOM_NONE)) alike = false;
+  }
+  for (size_t g = 0; g < ex->geometry.n; g++)
+    if (ex->geometry.groups[g].kind != LOOM_SHAPE_PRODUCT) alike = false;
+  return !several || alike;
+}
+
+static loom_expr first_of_parent(loom_analysis *an, const loom_holder *h) {
+  if (first_unit_has_most(an, h, h[1].above))
+    return ask(an, h, LOOM_OF_BUSIEST_PARENT, true, true, false);
+  loom_asked asked = {.above_parent = h[1].above,
+                      .above_holder = h->visits,
+                      .whose = LOOM_OF_BUSIEST_PARENT,
+                      .shared = true,
+                      .first = true,
+                      .retain = h->retains};
+  return loom_counted_whole(an, &asked);
+}
+
 static bool find_traffic(loom_analysis *an, const loom_holder *h, traffic *t) {
   bool output = loom_access_of(an, an->access)->output;
   *t = (traffic){an->zero, an->zero, an->zero, an->zero, an->zero, an->zero,
@@ -80,9 +108,10 @@ static bool find_traffic(loom_analysis *an, const loom_holder *h, traffic *t) {
   }
   if (output && h->skips_first) {
     t->first = ask(an, h, LOOM_OF_ALL, true, true, false);
-    t->first_of_parent = ask(an, h, LOOM_OF_BUSIEST_PARENT, true, true, false);
+    t->first_of_parent = first_of_parent(an, h);
     t->first_each = ask(an, h, LOOM_OF_ALL, false, true, false);
-    t->first_of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, true, false);
+    if (first_unit_has_most(an, h, h->above))
+      t->first_of_unit = ask(an, h, LOOM_OF_BUSIEST_UNIT, false, true, false);
   }
   return loom_error_status(an->ctx) == LOOM_OK && !loom_base_failed(an->ctx);
 }
@@ -182,15 +211,19 @@ static bool same_unit_is_busiest(const loom_analysis *an, const loom_holder *h) 
   return !several || alike;
 }
 
-static loom_asked traffic_of(const loom_holder *h) {
-  return (loom_asked){
-      .above_parent = h[1].above, .above_holder = h->visits, .shared = true, .retain = h->retains};
+/* Of a toll its own place counts: what passes it is what is inside it. */
+static loom_asked traffic_of(const loom_holder *h, size_t above) {
+  return (loom_asked){.above_parent = h->has_parent ? h[1].above : 0,
+                      .above_holder = above,
+                      .shared = true,
+                      .retain = h->retains};
 }
 
-/* Charges the busiest unit with what it does in all, instead of the most of each. */
-static bool charge_unit(loom_analysis *an, const loom_holder *h, loom_buffet *b, bool skipping,
-                        loom_expr read, loom_expr write) {
-  loom_asked own = traffic_of(h), inside = traffic_of(h - 1);
+/* Charges the busiest unit with what it does in all, instead of the most of each; where `alike`, that
+** is the same, but not what of it is first. */
+static bool charge_unit(loom_analysis *an, const loom_holder *h, loom_buffet *b, bool alike,
+                        bool skipping, loom_expr read, loom_expr write) {
+  loom_asked own = traffic_of(h, h->above), inside = traffic_of(h - 1, h[-1].visits);
   bool output = loom_access_of(an, an->access)->output;
   bool drains = output && !an->options->uncounted_drains;
   unsigned reads = LOOM_UNIT_READS | (drains ? LOOM_UNIT_DEPARTURES : 0);
@@ -204,9 +237,26 @@ static bool charge_unit(loom_analysis *an, const loom_holder *h, loom_buffet *b,
                          &most[0], &first[0]) ||
       !loom_counted_unit(an, &own, &inside, writes, output && h->skips_first, &most[1], &first[1]))
     return false;
-  for (int i = 0; i < 4; i++) *fields[i] = an->zero;
-  return charge(an, fields[0], most[0], read) && charge(an, fields[1], most[1], write) &&
+  for (int i = alike ? 2 : 0; i < 4; i++) *fields[i] = an->zero;
+  return (alike ||
+          (charge(an, fields[0], most[0], read) && charge(an, fields[1], most[1], write))) &&
          charge(an, fields[2], first[0], read) && charge(an, fields[3], first[1], write);
+}
+
+/* The same of a toll, which reads alone. */
+static bool charge_unit_of_toll(loom_analysis *an, const loom_holder *h, loom_buffet *b,
+                                unsigned direction, loom_expr read) {
+  loom_asked own = traffic_of(h, h->above), inside = traffic_of(h - 1, h[-1].visits);
+  unsigned parts = (direction & LOOM_DOWN ? LOOM_UNIT_READS : 0) |
+                   ((direction & LOOM_UP) && h->has_parent ? LOOM_UNIT_WRITES : 0);
+  loom_expr most, first;
+  if (!loom_counted_unit(an, &own, &inside, parts, (direction & LOOM_DOWN) && h[-1].skips_first,
+                         &most, &first))
+    return false;
+  FIELD(b, max_per_unit_read_actions) = FIELD(b, min_per_unit_skipped_first_read_actions) =
+      an->zero;
+  return charge(an, &FIELD(b, max_per_unit_read_actions), most, read) &&
+         charge(an, &FIELD(b, min_per_unit_skipped_first_read_actions), first, read);
 }
 
 static bool charge_actions(loom_analysis *an, const loom_holder *h, loom_buffet *b,
@@ -227,8 +277,11 @@ static bool charge_actions(loom_analysis *an, const loom_holder *h, loom_buffet 
   if (read == LOOM_NONE || write == LOOM_NONE) return false;
   bool good = (!(direction & LOOM_DOWN) || charge_down(an, b, own, skipping, read, write)) &&
               (!(direction & LOOM_UP) || charge_up(an, b, own, toll, read, write));
-  if (!good || toll || copy || !h->has_parent || same_unit_is_busiest(an, h)) return good;
-  return charge_unit(an, h, b, skipping, read, write);
+  bool alike = same_unit_is_busiest(an, h);
+  bool first_alike = !access->output || first_unit_has_most(an, h - 1, h->above);
+  if (!good || copy || (alike && first_alike)) return good;
+  if (toll) return !access->output || charge_unit_of_toll(an, h, b, direction, read);
+  return !h->has_parent || charge_unit(an, h, b, alike, skipping, read, write);
 }
 
 /* ---- buffets ------------------------------------------------------------------------------ */

@@ -19,19 +19,19 @@ static int64_t at(const int64_t *list, size_t i) {
   return list ? list[i] : 0;
 }
 
-/* The largest sum of two counts of one unit, and the least of a third among the units that have it. */
+/* The largest sum of two counts of one unit, and by how much the largest without a third is less. */
 typedef struct busiest {
   int64_t most, least_skipped;
 } busiest;
 
 static busiest find_busiest(size_t n, const int64_t *a, const int64_t *b, const int64_t *skipped) {
-  busiest found = {-1, 0};
+  int64_t most = -1, net = -1;
   for (size_t i = 0; i < n; i++) {
-    int64_t sum = at(a, i) + at(b, i), skip = at(skipped, i);
-    if (sum > found.most || (sum == found.most && skip < found.least_skipped))
-      found = (busiest){sum, skip};
+    int64_t sum = at(a, i) + at(b, i), rest = sum - at(skipped, i);
+    if (sum > most) most = sum;
+    if (rest > net) net = rest;
   }
-  return found;
+  return (busiest){most, most - net};
 }
 
 static void add_traffic(const sim *s, const figures *f, loom_buffet *b) {

@@ -436,7 +436,7 @@ static void count_by_sets(const nest *x, int64_t *out) {
     } while (next_index(x, index, 0, x->above_holder, true, trips));
     take_keys(x, index, trips, false);
   }
-  int64_t least = -1, least_here = -1;
+  int64_t net = -1, net_here = -1;
   for (int u = 0; u < UNITS; u++) {
     out[LOOM_COUNT_DELIVERIES] += arrived[u];
     out[LOOM_COUNT_DEPARTURES] += departed[u];
@@ -453,15 +453,12 @@ static void count_by_sets(const nest *x, int64_t *out) {
   int owners = 1, units = 1;
   for (int l = 0; l < x->above_holder; l++) units *= x->loops[l].spatial ? trips[l] : 1;
   for (int u = 0; u < units; u++)
-    if (arrived[u] == out[LOOM_COUNT_MOST_DELIVERIES] &&
-        (least_here < 0 || first_arrived[u] < least_here))
-      least_here = first_arrived[u];
-  out[LOOM_COUNT_LEAST_FIRST_DELIVERIES] = least_here;
+    if (arrived[u] - first_arrived[u] > net_here) net_here = arrived[u] - first_arrived[u];
+  out[LOOM_COUNT_LEAST_FIRST_DELIVERIES] = out[LOOM_COUNT_MOST_DELIVERIES] - net_here;
   for (int l = 0; l < x->above_parent; l++) owners *= x->loops[l].spatial ? trips[l] : 1;
   for (int u = 0; u < owners; u++)
-    if (reads[u] == out[LOOM_COUNT_MOST_READS] && (least < 0 || firsts[u] < least))
-      least = firsts[u];
-  out[LOOM_COUNT_LEAST_FIRST_READS] = least;
+    if (reads[u] - firsts[u] > net) net = reads[u] - firsts[u];
+  out[LOOM_COUNT_LEAST_FIRST_READS] = out[LOOM_COUNT_MOST_READS] - net;
 }
 
 /* ---- comparing ---------------------------------------------------------------------------- */
@@ -553,7 +550,7 @@ static void check_nest(const nest *x, uint64_t seed) {
 /* The holder's parent as the holder in between: its own traffic and that inside it by unit. */
 static void check_units(const nest *x, uint64_t seed) {
   static int own_arrived[UNITS], own_departed[UNITS], own_first[UNITS];
-  int64_t unused[LOOM_N_COUNT_FIGURES], most = -1, least = 0, value = -1;
+  int64_t unused[LOOM_N_COUNT_FIGURES], most = -1, net = -1, value = -1;
   nest own = *x;
   own.above_holder = x->above_parent;
   own.above_parent = pick(own.above_holder + 1);
@@ -584,7 +581,7 @@ static void check_units(const nest *x, uint64_t seed) {
     sum += (parts & LOOM_UNIT_DELIVERIES ? own_arrived[u] : 0) +
            (parts & LOOM_UNIT_DEPARTURES ? own_departed[u] : 0);
     int early = parts & LOOM_UNIT_READS ? firsts[u] : own_first[u];
-    if (sum > most || (sum == most && early < least)) least = early;
+    if (sum - early > net) net = sum - early;
     if (sum > most) most = sum;
   }
   problem outer, inner;
@@ -598,7 +595,7 @@ static void check_units(const nest *x, uint64_t seed) {
   if (with_first) figures |= 1u << LOOM_COUNT_LEAST_UNIT_FIRST;
   if (loom_count_all(ctx, &outer.p, figures, got) != LOOM_OK)
     fail_msg("seed %" PRIu64 ": %s", seed, loom_error_message(ctx));
-  int64_t early = least;
+  int64_t least = most - net, early = least;
   assert_true(loom_as_int(ctx, got[LOOM_COUNT_UNIT], &value));
   if (with_first) assert_true(loom_as_int(ctx, got[LOOM_COUNT_LEAST_UNIT_FIRST], &early));
   if (value == most && early == least) return;
