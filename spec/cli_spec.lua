@@ -55,6 +55,29 @@ describe("einloom eval", function()
     assert.truthy(out:find("= 16384 bits, 2048 values", 1, true))
   end)
 
+  it("prints the lines of a message that the script returns", function()
+    local start = [[
+local loom = require "einloom"
+local w = loom.workload { sizes = { p = 8 }, bits = 8, "O[p] = I[p]" }
+local a = loom.arch { loom.memory { "Main", size = math.huge }, loom.compute { "MAC" } }
+local m = loom.mapping "Man: I O\nfor p\n  MAC"
+]]
+    local messages = {}
+    for i, last in ipairs { "return loom.analyze(w, a, m)", "return w, a, m" } do
+      local status, out, err = files.scratch(start .. last, function(path)
+        local status, out, err = command("eval", path)
+        local start_of_line = "einloom: " .. (i == 1 and path .. ": " or "")
+        assert.are.equal(start_of_line, err:sub(1, #start_of_line))
+        return status, out, err:sub(#start_of_line + 1)
+      end, ".lua")
+      assert.are.equal(1, status)
+      assert.are.equal("", out)
+      messages[i] = err
+    end
+    assert.matches("nearest: Main\n  Man: I O\n  ^\n", messages[1], 1, true)
+    assert.are.equal(messages[2], messages[1])
+  end)
+
   it("refuses a symbol that is not there", function()
     local status, _, err = command("eval", matmul, "--at", "Mo=16")
     assert.are.equal(1, status)
@@ -186,6 +209,10 @@ describe("einloom verify", function()
       assert.are.equal(1, status)
       assert.truthy(out:find "total_reads_to_parent: expected 1%d+, got %d+\n")
       assert.truthy(out:find "3 passed, 1 failed, 0 disputed\n$")
+      assert.are.equal("order_", out:sub(1, 6))
+      out = select(2, command("verify", "--layer", "reuse", files.path "golden/mapping/errors.json",
+        path))
+      assert.are.equal(path .. ": order_", out:sub(1, #path + 8))
     end)
   end)
 end)

@@ -149,6 +149,23 @@ describe("einloom compare", function()
       "135 fields agree, 5 differ" })
   end)
 
+  it("compares at every point that is given", function()
+    files.scratch([[
+local loom = require "einloom"
+local w = loom.workload { sizes = { m = 10 }, bits = 8, "Z[m] = A[m]" }
+local a = loom.arch { loom.memory { "Main", size = math.huge },
+  loom.memory { "Buf", size = math.huge }, loom.compute { "MAC" } }
+return w, a, loom.mapping "Main: A Z\nfor m tile M0\n  Buf: A Z\n  for m\n    MAC"
+]], function(path)
+      local status, out = files.command("compare", path, "--at", "M0=4", "--at", "M0=5")
+      assert.equal(0, status)
+      local one = select(2, files.command("compare", path, "--at", "M0=4"))
+      local other = select(2, files.command("compare", path, "--at", "M0=5"))
+      assert.not_equal(one, other)
+      assert.equal(one .. "\n" .. other, out)
+    end, ".lua")
+  end)
+
   it("prints where the other tools of a case of fixed/1 differ, and why", function()
     local path = files.path "golden/exact/fixed_mappings.json"
     local status, out = files.command("compare", path, "--case", "b3c_kX_nY")

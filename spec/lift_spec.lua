@@ -101,6 +101,22 @@ for (T: m, U: p) tile 4
   it("takes a mapping and a workload", function()
     assert.has_error(function() lift.mapping(low, w) end)
     assert.has_error(function() lift.mapping(loom.mapping(low), low) end)
+    assert.has_error(function() loom.lift(low, w) end)
+  end)
+
+  it("refuses a workload that does not have what the mapping names", function()
+    for message, other in pairs {
+      ["unknown tensor 'A'; nearest: A1"] = { sizes = { m = 8, k = 8, n = 8 }, bits = 8,
+        "Z[m,n] = A1[m,k] * B[k,n]" },
+      ["unknown rank variable 'k'; nearest: kk"] = { sizes = { m = 8, kk = 8, n = 8 }, bits = 8,
+        "Z[m,n] = A[m,kk] * B[kk,n]" },
+      ["unknown tensor 'A'; known: I, O"] = { sizes = { p = 8 }, bits = 8, "O[p] = I[p]" },
+    } do
+      local ok, problem = pcall(loom.lift, loom.mapping(low), loom.workload(other))
+      assert.is_false(ok)
+      assert.matches("^unknown_", problem.kind)
+      assert.matches(message, tostring(problem), 1, true)
+    end
   end)
 
   it("that is absent is a note with what it would save, as a formula and at a point", function()

@@ -242,6 +242,23 @@ describe("loom.simulate by hand", function()
     assert.has_error(function() simulate(w, text, { at = 3 }) end)
   end)
 
+  it("has options of its own", function()
+    local w = { sizes = { m = 4 }, bits = 1, "Z[m] = A[m]" }
+    for message, options in pairs {
+      ["options of simulate: unknown key 'junk'; known: allow_growing_tiles"] = { junk = 1 },
+      ["options of simulate: unknown key 'model'"] = { model = "reference" },
+      ["options of simulate: table expected, got number"] = 3,
+      ["options of simulate: lifetime: scope or retain expected, got 1"] = { lifetime = 1 },
+      ["options of simulate: allow_unknown_tensors: boolean expected, got number"] =
+        { allow_unknown_tensors = 1 },
+    } do
+      local ok, problem = pcall(simulate, w, "Main: A Z\nfor m\n MAC", options)
+      assert.is_false(ok)
+      assert.equal("bad_argument", problem.kind)
+      assert.matches(message, tostring(problem), 1, true)
+    end
+  end)
+
   it("refuses kinds of holders of one's own", function()
     local w = { sizes = { m = 4 }, bits = 1, "Z[m] = A[m]" }
     local r, message = simulate(w, "Main: A Z\ncustom cache Glb: A\nfor m\n MAC",

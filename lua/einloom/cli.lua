@@ -83,7 +83,7 @@ local function analyze(subject, args)
   local loom = require "einloom"
   local options = options_of(subject, args)
   local mapping = subject.mapping
-  if args.lift then mapping = loom.lift(mapping, subject.workload) end
+  if args.lift then mapping = require "einloom.lift".mapping(mapping, subject.workload) end
   local r, message, kind = loom.analyze(subject.workload, subject.arch, mapping, options)
   if not r then refuse(kind, message) end
   return r
@@ -94,7 +94,7 @@ local function subject_of_values(path, values)
   local first = values[1]
   if result.is(first) then return { id = path, result = first } end
   if first == nil and type(values[2]) == "string" then
-    fail(values[3] or "script", values[2], path)
+    refuse(values[3] or "script", errors.printable(path) .. ": " .. values[2])
   end
   if values.n >= 3 then
     return { id = path, workload = first, arch = values[2], mapping = values[3] }
@@ -333,10 +333,13 @@ local function compare_models(entry, args)
   local options = options_of(subject, args)
   options.model = nil
   local points = points_of(subject, args)
-  local compared, message, kind =
-    require "einloom.compare".models(w, a, m, options, points[1])
-  if compared then return say(tostring(compared)) end
-  refuse(kind, message)
+  for i = 1, #args.at > 0 and #points or 1 do
+    local compared, message, kind =
+      require "einloom.compare".models(w, a, m, options, points[i])
+    if not compared then refuse(kind, message) end
+    if i > 1 then say "" end
+    say(tostring(compared))
+  end
 end
 
 -- Cases that hold what other tools print are compared with those.
@@ -389,7 +392,7 @@ local function simulate_one(entry, args, titled)
   local done = true
   for i, point in ipairs(#list > 0 and list or { subject.result and from.point or {} }) do
     local options = options_of(subject, args)
-    options.at = point
+    options.model, options.at = nil, point
     local r, message, kind = loom.simulate(from.workload, from.arch, from.mapping, options)
     if not r then refuse(kind, message) end
     if i > 1 then say "" end
@@ -479,7 +482,7 @@ local function add_commands(parser)
   local c = parser:command("compare", "Print where the models reference and exact differ and why; "
     .. "for cases of schema fixed/1, where other tools differ.")
   c:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of cases.")
-  c:option("--at", "Numbers for symbols, e.g. M0=16,K0=4."):args(1):count "*"
+  c:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
   c:option("--case", "The one case of the file with this id.")
   c:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
     :count "*"

@@ -27,7 +27,7 @@ local parts = {
   compute_node = { "einloom.mapping", "compute_node" },
   container = { "einloom.arch", "container" },
   models = { "einloom.models" },
-  lift = { "einloom.lift", "mapping" },
+  lift = { "einloom.lift", "checked" },
   compare = { "einloom.compare", "models" },
   einsum_string = { "einloom.subscripts", "parse" },
   explain = { "einloom.show.explain", "explain" },
@@ -101,7 +101,7 @@ end
 ---@param arch einloom.Arch
 ---@param mapping einloom.Mapping
 ---@param options? { allow_unknown_tensors: boolean?, allow_unmapped_einsums: boolean?,
---- at: table<string, any>? }|einloom.Conventions
+--- at: table<string, any>?, lifetime: string?, drain_reads: boolean?, partial_sums: string? }
 ---@return einloom.Result? result
 ---@return string? message
 ---@return string? kind

@@ -3,6 +3,7 @@
 -- tensor. They would fetch the same tile again in every iteration; above them it is fetched once,
 -- and no larger. Loops in space are passed on the way: where they are, the hardware says.
 
+local errors = require "einloom.errors"
 local mapping = require "einloom.mapping"
 local readonly = require "einloom.readonly"
 local workload_module = require "einloom.workload"
@@ -164,6 +165,42 @@ function lift.mapping(m, w)
   local nodes = lift_list(raw(m).nodes, run)
   if #run.moves == 0 then return m, run.moves end
   return mapping.new { nodes = nodes }, run.moves
+end
+
+-- Raises unless the names in a list of nodes are of the workload: sets of them by kind of error.
+local function check_names(list, known)
+  for _, node in ipairs(list) do
+    local function check(what, name)
+      local kind = "unknown_" .. what:gsub(" ", "_")
+      if known[kind][name] then return end
+      errors.raise(kind, ("unknown %s '%s'%s"):format(what, name,
+        errors.hint(name, errors.keys(known[kind]))), { path = node.where, name = name })
+    end
+    for _, tensor in ipairs(node.tensors or {}) do check("tensor", tensor) end
+    local v = node.rank_variable
+    for einsum, name in pairs(type(v) == "table" and v or { v }) do
+      if type(v) == "table" then check("einsum", einsum) end
+      check("rank variable", name)
+    end
+    if node.einsum then check("einsum", node.einsum) end
+    for _, branch in ipairs(node.branches or {}) do check_names(branch, known) end
+  end
+end
+
+--- `lift.mapping`, raising where the mapping names what the workload does not have: loom.lift.
+---@param m einloom.Mapping
+---@param w einloom.Workload
+---@return einloom.Mapping
+---@return einloom.Lifted[]
+function lift.checked(m, w)
+  if mapping.is(m) and workload_module.is(w) then
+    local known = { unknown_tensor = {}, unknown_rank_variable = {}, unknown_einsum = {} }
+    for _, tensor in ipairs(raw(w).usage.tensors) do known.unknown_tensor[tensor] = true end
+    for _, v in ipairs(raw(w).variables) do known.unknown_rank_variable[v] = true end
+    for _, einsum in ipairs(raw(w).einsums) do known.unknown_einsum[einsum.name] = true end
+    check_names(raw(m).nodes, known)
+  end
+  return lift.mapping(m, w)
 end
 
 return lift

@@ -359,7 +359,10 @@ local options_known = {
   analyzers = true,
 }
 for name in pairs(conventions.names) do options_known[name] = true end
-local WHERE = "options of analyze"
+local simulate_known = { at = true }
+for name in pairs(options_known) do
+  if name ~= "model" then simulate_known[name] = true end
+end
 
 local built_in = {
   storage = true, toll = true, temporal = true, spatial = true, sequential = true, pipeline = true,
@@ -381,23 +384,27 @@ function model.check_analyzer(kind, analyze, path)
   end
 end
 
-local function check_options(options)
+--- Raises unless these are options of loom.analyze, or of loom.simulate.
+---@param options table
+---@param simulated? boolean
+function model.check_options(options, simulated)
+  local where = simulated and "options of simulate" or "options of analyze"
   if type(options) ~= "table" then
-    errors.raise("bad_argument", ("table expected, got %s"):format(type(options)), { path = WHERE })
+    errors.raise("bad_argument", ("table expected, got %s"):format(type(options)), { path = where })
   end
-  errors.check_keys("bad_argument", options, options_known, WHERE)
+  errors.check_keys("bad_argument", options, simulated and simulate_known or options_known, where)
   for key in pairs(options_known) do
     local x = options[key]
     local expected = key == "analyzers" and "table" or "boolean"
     if conventions.names[key] then expected = type(x) end
     if x ~= nil and type(x) ~= expected then
       errors.raise("bad_argument", ("%s: %s expected, got %s"):format(key, expected, type(x)),
-        { path = WHERE })
+        { path = where })
     end
   end
-  conventions.check(options, "bad_argument", WHERE)
+  conventions.check(options, "bad_argument", where)
   for kind, analyze in pairs(options.analyzers or {}) do
-    model.check_analyzer(kind, analyze, WHERE)
+    model.check_analyzer(kind, analyze, where)
   end
 end
 
@@ -434,7 +441,7 @@ end
 local function run(analyze, w, a, m, options, ...)
   check_kinds(w, a, m)
   options = options or {}
-  check_options(options)
+  model.check_options(options)
   local ok, core_w, core_a, core_m = pcall(model.compile, w, a, m)
   if not ok then
     local e = core_w

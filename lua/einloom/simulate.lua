@@ -29,10 +29,7 @@ end
 ---@return string? message
 ---@return string? kind
 function simulate.run(w, a, m, options)
-  if options ~= nil and type(options) ~= "table" then
-    errors.raise("bad_argument", ("table expected, got %s"):format(type(options)),
-      { path = "options of simulate" })
-  end
+  model.check_options(options or {}, true)
   local all, symbols, values = {}, nil, nil
   for key, x in pairs(options or {}) do all[key] = x end
   local at = all.at

@@ -240,7 +240,8 @@ function verify.file(path, layer, write, summary)
   end
 end
 
---- Checks files; a file that cannot be read as cases is written as a line and fails.
+--- Checks files; a file that cannot be read as cases is written as a line and fails. Of several
+--- files every line begins with the path.
 ---@param paths string[]
 ---@param layer? string "reuse", "costs", "totals", "search" or "all" (default)
 ---@param write fun(line: string)
@@ -249,7 +250,10 @@ end
 function verify.files(paths, layer, write, complain)
   local summary = { passed = 0, failed = 0, disputed = 0, left_out = 0 }
   for _, path in ipairs(paths) do
-    local ok, problem = pcall(verify.file, path, layer or "all", write, summary)
+    local function write_line(line)
+      write(#paths > 1 and ("%s: %s"):format(errors.printable(path), line) or line)
+    end
+    local ok, problem = pcall(verify.file, path, layer or "all", write_line, summary)
     if not ok then
       if type(problem) ~= "table" or not problem.kind then error(problem, 0) end
       problem.caller = nil
