@@ -28,7 +28,9 @@ describe("conventions of counting", function()
     for options, words in pairs {
       [{ model = "exat" }] = { "model: reference or exact expected, got exat", "nearest: exact" },
       [{ lifetime = "kept" }] = { "lifetime: scope or retain expected, got kept" },
-      [{ drain_reads = "no" }] = { "drain_reads: true or false expected, got no" },
+      [{ drain_reads = "no" }] = { "drain_reads: true or false expected, got the string 'no'" },
+      [{ drain_reads = "false" }] = {
+        "drain_reads: true or false expected, got the string 'false'" },
       [{ partial_sums = 1 }] = { "partial_sums: every_unit or one_unit expected, got 1" },
       [{ lifetim = "scope" }] = { "unknown key 'lifetim'", "nearest: lifetime" },
     } do

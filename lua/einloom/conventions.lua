@@ -54,9 +54,14 @@ function conventions.check(t, kind, where)
     if x ~= nil and not known_value(option, x) then
       local names = {}
       for i, value in ipairs(option.values) do names[i] = tostring(value) end
-      local hint = type(x) == "string" and errors.hint(x, names) or ""
+      local text, hint = tostring(x), ""
+      if type(x) == "string" then
+        local flag = type(option.values[1]) == "boolean"
+        text = flag and ("the string '%s'"):format(x) or x
+        hint = flag and "" or errors.hint(x, names)
+      end
       errors.raise(kind, ("%s: %s expected, got %s%s"):format(option.name, values_text(option),
-        tostring(x), hint), { path = where, name = option.name })
+        text, hint), { path = where, name = option.name })
     end
   end
 end

@@ -212,7 +212,10 @@ local function flags(lex, node)
         or "no lowering"
       lex:fail("expected " .. known, position)
     end
-    if node[field] ~= nil then lex:fail("the flag is given twice", position) end
+    if node[field] ~= nil then
+      lex:fail(node[field] == x and "the flag is given twice"
+        or ("the flags %s and %s exclude each other"):format(node[field], x), position)
+    end
     node[field] = x
   until not lex:accept ","
   lex:expect ")"
