@@ -27,6 +27,22 @@ local function assert_fits(text, id)
   end
 end
 
+describe("a tile that is larger than its extent", function()
+  it("is told in a note", function()
+    local w = loom.workload { sizes = { p = 100 }, bits = 8, "O[p] = I[p]" }
+    local a = loom.arch { loom.memory { "Main", size = math.huge }, loom.compute { "MAC" } }
+    local function notes(tile, options)
+      local m = loom.mapping(("Main: I O\nfor p tile %s, p tile 10, p\n  MAC"):format(tile))
+      return assert(loom.analyze(w, a, m, options))
+    end
+    local note = "for p tile 1000: tile 1000 is larger than the extent 100: one piece"
+    assert.matches("note: " .. note, tostring(notes(1000)), 1, true)
+    assert.same({}, notes(100):notes())
+    assert.same({}, notes("P0"):notes())
+    assert.same({}, notes("P0") { P0 = 50 }:notes())
+  end)
+end)
+
 describe("the annotated nest", function()
   it("fits 100 columns for every golden case, with and without a point", function()
     for _, entry in ipairs(golden_results()) do

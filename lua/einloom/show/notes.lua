@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Remarks on a result: where its numbers mean something else than one may expect.
 
+local core = require "einloom.core"
 local errors = require "einloom.errors"
 local handover = require "einloom.show.handover"
 local layout = require "einloom.show.layout"
@@ -136,10 +137,27 @@ local function uneven_sharing(list, einsum, path, mapping)
   end
 end
 
+-- Numeric tiles that are larger than what they cut, which is then one piece.
+local function larger_tiles(list, path, workload)
+  local extents = {}
+  for _, node in ipairs(path) do
+    local v = node.variable
+    local extent = v and (extents[v] or core.number(workload.rank_variables[v]))
+    if v and extent:is_number() and node.tile:is_number() and extent:lt(node.tile) == true then
+      list[#list + 1] = ("%s: tile %s is larger than the extent %s: one piece"):format(
+        loops.loop(node), node.tile, extent)
+      extents[v] = extent
+    elseif v then
+      extents[v] = node.tile
+    end
+  end
+end
+
 -- What is said of the model exact alone.
 local function of_exact(list, einsum)
-  local _, _, mapping = result.context_of(einsum)
+  local workload, _, mapping = result.context_of(einsum)
   local path = einsum:path()
+  larger_tiles(list, path, workload)
   dropped_overlap(list, einsum, path, mapping)
   uneven_sharing(list, einsum, path, mapping)
 end
