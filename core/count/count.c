@@ -209,7 +209,7 @@ static bool read_numbers(loom_tally *t, reader *r, loom_numbers *p, unsigned *fi
 
 static const char *what_is_wrong(const loom_numbers *p) {
   for (int v = 0; v < p->n_variables; v++)
-    if (p->sizes[v] < 0 || p->sizes[v] > INT32_MAX) return "a size is below 0 or above 2^31 - 1";
+    if (p->sizes[v] < 0) return "a size is below 0";
   for (int l = 0; l < p->n_loops; l++) {
     const loom_cut *cut = &p->loops[l];
     if (cut->tile < 1 || cut->first < 1 || cut->step < 1) return "a tile is below 1";
@@ -259,6 +259,12 @@ loom_status loom_count_numbers(loom_tally *t, loom_numbers *p, unsigned figures,
   }
   for (int v = 0; v < p->n_variables; v++)
     if (p->sizes[v] == 0) return LOOM_OK;
+  for (int v = 0; v < p->n_variables; v++) {
+    if (p->sizes[v] <= INT32_MAX) continue;
+    snprintf(message, size, "the size %lld is too large to be counted, above 2^31 - 1",
+             (long long)p->sizes[v]);
+    return t->status = LOOM_ERR_LIMIT;
+  }
   (void)count_numbers(t, p, figures, out);
   if (t->status == LOOM_ERR_LIMIT)
     snprintf(message, size, "counting takes more than %lld steps", (long long)WORK_LIMIT);

@@ -212,7 +212,7 @@ function Buffet:__index(name)
   if value == nil then
     if is_exact_field(name) then
       local counts = data.record.total_deliveries ~= nil
-      error(counts and name .. ": counting it takes too long"
+      error(counts and name .. ": counting it takes too long, or a size is above 2^31 - 1"
         or name .. " is counted by the model exact alone", 2)
     end
     local what = ("buffet %s of %s"):format(data.record.tensor, data.record.level)
