@@ -141,7 +141,7 @@ describe("loom.simulate by hand", function()
       MAC
     ]]
     for _, count in ipairs { loom.simulate, loom.analyze } do
-      local r = count(w, a, m, { model = "exact", drain_reads = false })
+      local r = count(w, a, m, { drain_reads = false })
       assert.equal("4 4 10 6", table.concat({ tostring(r.L1.O.reads),
         tostring(r.L1.O.max_per_unit_reads), tostring(r.L1.O.max_per_unit_read_actions),
         tostring(r.L1.O.min_per_unit_skipped_first_read_actions) }, " "))
