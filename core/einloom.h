@@ -163,8 +163,7 @@ LOOM_API loom_expr loom_int(loom_ctx *ctx, int64_t value);
 LOOM_API loom_expr loom_ratio(loom_ctx *ctx, int64_t numerator, int64_t denominator);
 /* An exact number from text: [-]digits[.digits][e[+-]digits] or p/q, any length. */
 LOOM_API loom_expr loom_decimal(loom_ctx *ctx, const char *text, size_t length);
-/* A whole value as it is, any other as the exact rational of the shortest decimal that reads back as
-** it; inf and nan are errors. */
+/* The shortest decimal that reads back as value, as an exact rational; inf and nan are errors. */
 LOOM_API loom_expr loom_real(loom_ctx *ctx, double value);
 
 /* What is known of a symbol.  The default (NULL) is a positive integer.  A symbol is its name and

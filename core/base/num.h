@@ -111,8 +111,7 @@ int64_t loom_num_residue(const loom_ctx *ctx, loom_num a, int64_t m);
 double loom_num_to_real(loom_ctx *ctx, loom_num a);
 /* The same without recording an error: false for no value and when memory runs out. */
 bool loom_num_nearest(const loom_ctx *ctx, loom_num a, double *value);
-/* A whole value as it is, any other as the shortest decimal that reads back as it, exactly;
-** LOOM_ERR_ARGUMENT for inf and nan. */
+/* The shortest decimal that reads back as value, exactly; LOOM_ERR_ARGUMENT for inf and nan. */
 loom_num loom_num_from_real(loom_ctx *ctx, double value);
 /* [-+]digits[.digits][e[+-]digits] or [-+]digits/digits; the whole text, no blanks. LOOM_ERR_SYNTAX
 ** with the offset otherwise. */

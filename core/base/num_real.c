@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Between exact rationals and doubles: one rounding out; in, whole ones as they are and others as
-** their shortest decimal.
+/* Between exact rationals and doubles: one rounding out, the shortest decimal in.
 ** Invariant: loom_num_to_real(loom_num_from_real(x)) == x for every finite x. */
 #include "base/big.h"
 #include "base/wide.h"
@@ -107,12 +106,6 @@ loom_num loom_num_from_real(loom_ctx *ctx, double value) {
     return LOOM_NUM_NONE;
   }
   if (fabs(value) < (double)EXACT_INT && value == floor(value)) return LOOM_NUM((int64_t)value);
-  if (fabs(value) >= (double)EXACT_INT) {
-    int exponent;
-    int64_t mantissa = (int64_t)ldexp(frexp(value, &exponent), DBL_MANT_DIG);
-    return loom_num_mul(ctx, LOOM_NUM(mantissa),
-                        loom_num_pow(ctx, LOOM_NUM(2), exponent - DBL_MANT_DIG));
-  }
   char text[40];
   for (int places = 0; places < 17; places++) {
     snprintf(text, sizeof text, "%.*e", places, value);
