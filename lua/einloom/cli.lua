@@ -454,6 +454,14 @@ end
 
 -- ---- the command line -------------------------------------------------------------------------
 
+-- The options that say what of a file is analysed, and at which points.
+local function add_input(command)
+  command:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
+  command:option("--case", "The one case of the file with this id.")
+  command:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
+    :count "*"
+end
+
 -- The options that say how is counted.
 local function add_conventions(command, with_model)
   if with_model then
@@ -472,28 +480,19 @@ local function add_commands(parser)
   local e = parser:command("eval", "Analyse a mapping; print the loop nest and the costs.")
   e:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of "
     .. "cases; - is the standard input.")
-  e:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
-  e:option("--case", "The one case of the file with this id.")
-  e:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
-    :count "*"
+  add_input(e)
   e:flag("--lift", "Put storage above the loops directly above it that do not index its tensor.")
   add_conventions(e, true)
   e:flag("--json", "Print the case with its results filled in, as JSON.")
   local c = parser:command("compare", "Print where the models reference and exact differ and why; "
     .. "for cases of schema fixed/1, where other tools differ.")
   c:argument("file", "A Lua script that returns what to analyse, or a JSON case or file of cases.")
-  c:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
-  c:option("--case", "The one case of the file with this id.")
-  c:option("--with", "A Lua script to run first, e.g. one that adds kinds of nodes."):args(1)
-    :count "*"
+  add_input(c)
   add_conventions(c)
   local s = parser:command("simulate", "Count a mapping by walking every point of its loops; print "
     .. "the loop nest and the costs.")
   s:argument("file", "As of eval; sizes and tiles are numbers, or --at makes numbers of them.")
-  s:option("--at", "Numbers for symbols, e.g. M0=16,K0=4; once per point."):args(1):count "*"
-  s:option("--case", "The one case of the file with this id.")
-  s:option("--with", "A Lua script to run first, e.g. one that the file needs."):args(1)
-    :count "*"
+  add_input(s)
   add_conventions(s)
   local v = parser:command("verify", "Compute the cases of files and compare strictly.")
   v:argument("files",
