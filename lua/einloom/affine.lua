@@ -279,4 +279,16 @@ function affine.parse(text, name)
   return index
 end
 
+--- Whether a variable stands in an index of a tensor.
+---@param access einloom.Access with its `affine` forms
+---@param variable string
+function affine.indexes(access, variable)
+  for _, form in ipairs(access.affine) do
+    for _, term in ipairs(form.terms) do
+      if term[1] == variable then return true end
+    end
+  end
+  return false
+end
+
 return affine

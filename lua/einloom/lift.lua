@@ -3,6 +3,7 @@
 -- tensor. They would fetch the same tile again in every iteration; above them it is fetched once,
 -- and no larger. Loops in space are passed on the way: where they are, the hardware says.
 
+local affine = require "einloom.affine"
 local errors = require "einloom.errors"
 local mapping = require "einloom.mapping"
 local readonly = require "einloom.readonly"
@@ -33,15 +34,6 @@ local function einsums_below(list, first, w, found)
   return found
 end
 
-local function uses_variable(access, variable)
-  for _, form in ipairs(access.affine) do
-    for _, term in ipairs(form.terms) do
-      if term[1] == variable then return true end
-    end
-  end
-  return false
-end
-
 local function variable_in(loop, einsum)
   local v = loop.rank_variable
   return type(v) == "table" and v[einsum.name] or v
@@ -55,7 +47,7 @@ local function indexes(loop, tensor, einsums)
     for _, access in ipairs(einsum.tensors) do
       if access.tensor == tensor then
         found = true
-        if uses_variable(access, variable_in(loop, einsum)) then return true end
+        if affine.indexes(access, variable_in(loop, einsum)) then return true end
       end
     end
   end

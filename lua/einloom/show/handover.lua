@@ -2,6 +2,7 @@
 -- Tensors that one einsum hands to another: remarks where the mapping lets the consumer read them
 -- before they are done. The counts are those of the mapping all the same.
 
+local affine = require "einloom.affine"
 local loops = require "einloom.show.loops"
 local readonly = require "einloom.readonly"
 
@@ -46,15 +47,6 @@ local function access_of(definition, tensor)
   end
 end
 
-local function uses(access, variable)
-  for _, form in ipairs(access.affine) do
-    for _, term in ipairs(form.terms) do
-      if term[1] == variable then return true end
-    end
-  end
-  return false
-end
-
 local function holds(node, tensor)
   for _, name in ipairs(node.tensors or {}) do
     if name == tensor then return true end
@@ -77,7 +69,8 @@ local function partial(both, path, access, visit)
       local loop = of_path[i]
       local once = loop.trips and tostring(loop.trips) == "1"
       local inside = node.node == "spatial" and held
-      if not uses(access, loop.variable) and not once and not inside then visit(loop, node) end
+      local indexed = affine.indexes(access, loop.variable)
+      if not indexed and not once and not inside then visit(loop, node) end
     end
   end
 end
