@@ -7,8 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/base.h"
-#include "einloom.h"
+#include "every_limit.h"
 
 static const char *const text =
     "max(x*y/3 + 7/z, ceil(x/(2*y)) % 5, min(x, y // 4) + z) + (x + y)**3*"
@@ -38,29 +37,9 @@ static bool do_all(loom_ctx *ctx) {
   return good;
 }
 
-/* With a limit that rises until all goes well: an error each time before, and afterwards the
-** context works again. */
 static void test_every_limit(void **state) {
   (void)state;
-  size_t failures = 0;
-  bool good = false;
-  loom_ctx *ctx = loom_ctx_new();
-  size_t bytes = loom_ctx_bytes(ctx);
-  loom_ctx_free(ctx);
-  for (size_t extra = 0; !good; extra += extra / 16 + 24) {
-    ctx = loom_ctx_new();
-    loom_base_of(ctx)->bytes_limit = bytes + extra;
-    good = do_all(ctx);
-    if (!good) {
-      failures++;
-      assert_int_equal(loom_error_status(ctx), LOOM_ERR_MEMORY);
-      loom_error_clear(ctx);
-      loom_base_of(ctx)->bytes_limit = 0;
-      assert_true(do_all(ctx));
-    }
-    loom_ctx_free(ctx);
-  }
-  assert_true(failures > 40);
+  assert_every_limit(do_all, 40);
 }
 
 int main(void) {
