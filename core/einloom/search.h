@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/* Search of mappings. */
+#ifndef EINLOOM_PUBLIC_SEARCH_H
+#define EINLOOM_PUBLIC_SEARCH_H
+
+#include "einloom/cost.h"
+
+LOOM_C_BEGIN
+
+/* Best mappings of a workload by template: loop nests of single einsums with open tile shapes, whose
+** costs are formulas.  The space finds the tiles of each template (perfect factors: a tile divides
+** the extent it cuts), keeps what may be part of a best mapping, and joins einsums in their order,
+** fused where tensors are kept under shared loops (doc/formulas.md#search). */
+typedef struct loom_space loom_space;
+
+typedef struct loom_space_options {
+  bool energy, latency, usage; /* what is minimised, together; usage: bits of each open memory */
+  bool product;                /* of energy and latency, both asked for, only the product counts */
+  int max_fused;               /* loops with several trips above a shared tensor; -1: no limit */
+  int max_fused_per_variable;
+  bool one_dimension_per_variable; /* a variable is spread over one dimension of a level at most */
+} loom_space_options;
+
+LOOM_API LOOM_GIVE loom_space *loom_space_new(loom_ctx *ctx, const loom_space_options *options);
+LOOM_API void loom_space_free(loom_space *s);
+
+/* Memories: private ones limit single einsums, open ones hold tiles of several einsums at once. */
+typedef enum loom_memory_role { LOOM_MEMORY_PRIVATE, LOOM_MEMORY_OPEN } loom_memory_role;
+LOOM_API int loom_space_memory(loom_space *s, const char *component, double bits,
+                               loom_memory_role role);
+
+/* An einsum with the sizes of its variables, of which some may have uneven tiles (N / tile trips of the
+** outermost loop, rounded up for what it does not index; NULL: none); a dimension its loops may be spread over (at least
+** min_fraction of it is used, or as much as a template can); a tensor that other einsums use too,
+** with the number of the rank that each variable indexes alone, or -1. */
+LOOM_API int loom_space_einsum(loom_space *s, const char *einsum, size_t n_variables,
+                               const int64_t *sizes, const bool *uneven);
+LOOM_API int loom_space_dimension(loom_space *s, int einsum, const char *component,
+                                  const char *dimension, double count, double min_fraction);
+LOOM_API int loom_space_tensor(loom_space *s, int einsum, const char *tensor, const int *ranks);
+
+typedef struct loom_space_loop {
+  loom_expr tile;          /* a symbol; LOOM_NONE: 1 */
+  int variable, dimension; /* -1: temporal */
+} loom_space_loop;
+/* The outermost holder of a shared tensor, under so many of the fused loops. */
+typedef struct loom_space_backing {
+  int tensor, memory, n_loops;
+} loom_space_backing;
+typedef struct loom_space_template {
+  size_t n_loops, n_fused, n_backings; /* the first n_fused loops are fused */
+  const loom_space_loop *loops;        /* outermost first */
+  const bool *border;                  /* per fused loop: a holder stands right above it */
+  const loom_space_backing *backings;
+} loom_space_template;
+/* Adds a template of an einsum with its costs and looks for some good points of it; returns its
+** number. */
+LOOM_API int loom_space_add(loom_space *s, int einsum, const loom_costs *costs,
+                            const loom_space_template *t);
+/* Finds every point of the templates added that may be part of a best mapping. */
+LOOM_API loom_status loom_space_explore(loom_space *s, int einsum);
+
+/* How much of each a space has. */
+LOOM_API size_t loom_space_memories(const loom_space *s);
+LOOM_API size_t loom_space_einsums(const loom_space *s);
+LOOM_API size_t loom_space_variables(const loom_space *s, int einsum);
+LOOM_API size_t loom_space_dimensions(const loom_space *s, int einsum);
+LOOM_API size_t loom_space_tensors(const loom_space *s, int einsum);
+
+/* Points kept for an einsum, and counts over all templates. */
+typedef struct loom_space_counts {
+  double chains, combined, points; /* of tiles looked at: per variable, together, complete */
+  double kept, groups;
+} loom_space_counts;
+LOOM_API loom_space_counts loom_space_counts_of(const loom_space *s, int einsum);
+
+/* One use of an einsum: tensors[i] numbers the i-th tensor of loom_space_tensor among all. */
+typedef struct loom_space_use {
+  int einsum;
+  const int *tensors;
+} loom_space_use;
+/* Joins uses in order; what results are then the points that no other one dominates. */
+LOOM_API loom_status loom_space_join(loom_space *s, size_t n, const loom_space_use *uses);
+LOOM_API size_t loom_space_results(const loom_space *s);
+/* Values of a result: energy, latency, bits of each open memory (as asked for). */
+LOOM_API const double *loom_space_result(const loom_space *s, size_t result, size_t *n);
+/* What a result has of a use: the template, the tiles of its loops, and the variables of its fused
+** loops with several trips in the order that fits the others. */
+typedef struct loom_space_choice {
+  int number; /* of the template */
+  size_t n_loops, n_fused;
+  const int32_t *tiles;
+  int variables[16];
+} loom_space_choice;
+LOOM_API loom_status loom_space_choose(const loom_space *s, size_t result, size_t use,
+                                       loom_space_choice *out);
+
+LOOM_C_END
+
+#endif
