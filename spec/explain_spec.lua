@@ -4,7 +4,7 @@
 local files = require "support.files"
 local front = require "support.front"
 local loom = require "einloom"
-local result = require "einloom.result"
+local buffets = require "einloom.result.buffet"
 
 local function matmul() return dofile(files.root "examples/matmul.lua") end
 
@@ -44,7 +44,7 @@ describe("explain", function()
 
   it("explains a field that is named", function()
     local r = small()
-    for _, field in ipairs(result.fields) do
+    for _, field in ipairs(buffets.fields) do
       local value = r.G.Z[field]
       if loom.is_expr(value) then
         assert.are.equal(("Z in G, einsum Z: %s = %s; model exact"):format(field, value),

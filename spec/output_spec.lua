@@ -4,7 +4,7 @@
 
 local documents = require "support.documents"
 local files = require "support.files"
-local result = require "einloom.result"
+local buffets = require "einloom.result.buffet"
 
 local text = files.read(files.root "doc/output.md")
 
@@ -44,7 +44,7 @@ describe("the manual of the output", function()
   it("has examples", function() assert.is_true(count >= 4) end)
 
   it("names every field", function()
-    for _, field in ipairs(result.fields) do
+    for _, field in ipairs(buffets.fields) do
       assert.truthy(text:find("`" .. field .. "`", 1, true), field)
     end
   end)

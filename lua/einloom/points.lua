@@ -29,6 +29,11 @@ function points.loops(nodes, einsum)
   return loops
 end
 
+--- A number or an expression as an expression.
+---@param value any
+---@return userdata
+function points.exact(value) return core.is_expr(value) and value or core.number(value) end
+
 -- "M0 = 256", or "M0 = 256, K0 = 4" for what an expression takes from a point.
 local function given(value, point)
   local parts = {}

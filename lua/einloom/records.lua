@@ -73,4 +73,18 @@ function records.new(what, fields, short, text, note, absent)
   })
 end
 
+--- A method that says so where it is called without its object.
+---@param class table metatable of the object
+---@param name string
+---@param method function
+---@return function
+function records.with_colon(class, name, method)
+  return function(self, ...)
+    if getmetatable(self) ~= class then
+      error(("call it with a colon: r:%s()"):format(name), 2)
+    end
+    return method(self, ...)
+  end
+end
+
 return records

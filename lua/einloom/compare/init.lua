@@ -2,10 +2,11 @@
 -- `einloom compare`: where the models `reference` and `exact` differ on a mapping, field by field,
 -- and by which rule.
 
+local buffets = require "einloom.result.buffet"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local origins = require "einloom.result.origins"
 local reasons = require "einloom.compare.reasons"
-local result = require "einloom.result"
 
 local compare = {}
 
@@ -61,7 +62,7 @@ local function analyze(w, a, m, options, model)
 end
 
 local buffet_fields = {}
-for _, field in ipairs(result.fields) do
+for _, field in ipairs(buffets.fields) do
   if field ~= "n_loops_above" and field ~= "persistent" then
     buffet_fields[#buffet_fields + 1] = field
   end
@@ -149,7 +150,7 @@ function compare.models(w, a, m, options, point)
   end
   found.exact, found.reference = exact, reference
   if reference then
-    result.quietly(function()
+    origins.quietly(function()
       for i, einsum in ipairs(exact.einsums) do
         compare_einsum(found, reference.einsums[i], einsum)
       end

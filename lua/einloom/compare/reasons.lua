@@ -3,13 +3,13 @@
 -- indices and its place, in words.
 
 local arch_module = require "einloom.arch"
+local buffets = require "einloom.result.buffet"
 local core = require "einloom.core"
 local loops = require "einloom.show.loops"
+local points = require "einloom.points"
 local result = require "einloom.result"
 
 local reasons = {}
-
-local function exact(x) return core.is_expr(x) and x or core.number(x) end
 
 -- Calls visit(node, extent around) for the loops of a path, with the extent that the next outer
 -- loop over the variable leaves.
@@ -56,7 +56,7 @@ end
 local function has_holes(form, extents)
   local terms = {}
   for i, term in ipairs(form.terms) do
-    terms[i] = { size = math.abs(term[2]), extent = exact(extents[term[1]]) }
+    terms[i] = { size = math.abs(term[2]), extent = points.exact(extents[term[1]]) }
   end
   table.sort(terms, function(a, b) return a.size < b.size end)
   local span = core.int(1)
@@ -217,7 +217,7 @@ end
 ---@param fields string[] that differ
 ---@return string[]
 function reasons.of_buffet(buffet, reference, fields)
-  local einsum = result.einsum_of(buffet)
+  local einsum = buffets.einsum_of(buffet)
   local access = access_of(einsum, buffet.tensor)
   local list, here, parent = {}, nil, nil
   local found = places(einsum, buffet.tensor)

@@ -3,6 +3,7 @@
 -- values of one visit, the actions of one value. Only says what a result already holds.
 
 local arch_module = require "einloom.arch"
+local buffets = require "einloom.result.buffet"
 local core = require "einloom.core"
 local nest_show = require "einloom.show.nest"
 local result = require "einloom.result"
@@ -223,7 +224,7 @@ end
 ---@param buffet einloom.Buffet
 ---@return einloom.CountsView
 function counts.view(buffet)
-  local einsum = result.einsum_of(buffet)
+  local einsum = buffets.einsum_of(buffet)
   local _, formulas = result.formulas(einsum)
   local workload, arch = result.context_of(einsum)
   local view = {

@@ -2,12 +2,14 @@
 -- How the counts of one buffet come about, as text: its tile, what each loop above does to the
 -- counts, and the product behind every count. A product is shown only if it is the count.
 
+local buffets = require "einloom.result.buffet"
 local case = require "einloom.case"
 local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local counts = require "einloom.show.counts"
 local layout = require "einloom.show.layout"
 local nest_show = require "einloom.show.nest"
+local origins = require "einloom.result.origins"
 local result = require "einloom.result"
 
 local explain = {}
@@ -141,7 +143,7 @@ end
 -- A copy has one count a level, merged over its tensors.
 local function copy_counts(view)
   add(view, "a copy", "zero if it is zero for either tensor here, else the smaller of the two")
-  for _, field in ipairs(result.fields) do
+  for _, field in ipairs(buffets.fields) do
     local count = view.buffet[field]
     if core.is_expr(count) and not is_zero(count) and field ~= "max_occupancy" then
       add(view, field, tostring(count))
@@ -199,13 +201,13 @@ local function add_tile(view)
 end
 
 local function add_point(view, at)
-  local point = result.formulas(result.einsum_of(at))
+  local point = result.formulas(buffets.einsum_of(at))
   if not point then return end
   local names = {}
   for name in pairs(point) do names[#names + 1] = name end
   table.sort(names)
   add_wrapped(view, "at ", layout.assignments(names, point))
-  for _, field in ipairs(result.fields) do
+  for _, field in ipairs(buffets.fields) do
     local formula, number = view.buffet[field], at[field]
     if core.is_expr(formula) and formula ~= number then add(view, field, layout.value(number)) end
   end
@@ -279,11 +281,11 @@ local function explain_einsum(einsum, field, value)
 end
 
 -- Origins with the same buffet together: list of {owner =, fields =}.
-local function by_owner(origins)
+local function by_owner(read)
   local list, found = {}, {}
-  for _, origin in ipairs(origins) do
+  for _, origin in ipairs(read) do
     local owner = origin.owner
-    local key = result.is_buffet(owner) and owner or origin
+    local key = buffets.is(owner) and owner or origin
     if not found[key] then
       found[key] = { owner = owner, fields = {} }
       list[#list + 1] = found[key]
@@ -297,10 +299,10 @@ local shown_at_most = 3
 
 -- A value says nothing of where it is from: all fields that were read with it are explained.
 local function explain_value(value)
-  local list, texts = by_owner(result.origins(value)), {}
+  local list, texts = by_owner(origins.of(value)), {}
   for i, entry in ipairs(list) do
     if i <= shown_at_most then
-      texts[i] = result.is_buffet(entry.owner)
+      texts[i] = buffets.is(entry.owner)
         and explain_buffet(entry.owner, entry.fields, tostring(value))
         or explain_einsum(entry.owner, entry.fields[1], value)
     end
@@ -324,18 +326,18 @@ end
 ---@param field? string of the buffet
 ---@return string
 function explain.explain(what, field)
-  if result.is_buffet(what) then
-    if field == nil then return result.quietly(explain_buffet, what) end
-    local ok, value = pcall(result.quietly, read_field, what, field)
+  if buffets.is(what) then
+    if field == nil then return origins.quietly(explain_buffet, what) end
+    local ok, value = pcall(origins.quietly, read_field, what, field)
     if not ok then error((tostring(value):gsub("^[^\n]-:%d+: ", "")), 2) end
-    local fields = { result.short_names[field] or field }
-    return result.quietly(explain_buffet, what, fields, tostring(value))
+    local fields = { buffets.short_names[field] or field }
+    return origins.quietly(explain_buffet, what, fields, tostring(value))
   end
-  if #result.origins(what) == 0 then
+  if #origins.of(what) == 0 then
     error("explain takes a buffet (r.GLB.A), with the name of a field or without, or a number " ..
       "read from a result (r.GLB.A.reads_to_parent)", 2)
   end
-  return result.quietly(explain_value, what)
+  return origins.quietly(explain_value, what)
 end
 
 return explain

@@ -3,6 +3,7 @@
 -- reserved, its extents, its occupancy and its reads and writes, as formulas and at a point.
 
 local arch_module = require "einloom.arch"
+local buffets = require "einloom.result.buffet"
 local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local layout = require "einloom.show.layout"
@@ -71,7 +72,7 @@ end
 local function tells_live(einsum, buffet)
   local workload, arch = result.context_of(einsum)
   if is_shared(workload, buffet.tensor) then return false end
-  local live, size = result.live_of(buffet), arch:component(buffet.level).size
+  local live, size = buffets.live_of(buffet), arch:component(buffet.level).size
   return live and live:is_number() and live ~= buffet.occupancy and size and size ~= math.huge
 end
 
@@ -90,7 +91,7 @@ local function rows_of(einsum, buffet)
   local toll = passes_through(einsum, buffet)
   if not toll then rows[2] = { "holds", function(_, b) return holds_text(b) end } end
   if not toll and tells_live(einsum, buffet) then
-    rows[3] = { "at least", function(_, b) return count(result.live_of(b), "bits") .. " live" end }
+    rows[3] = { "at least", function(_, b) return count(buffets.live_of(b), "bits") .. " live" end }
   end
   local function add(label, values)
     if not is_zero(values(buffet)) then
