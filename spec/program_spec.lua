@@ -156,7 +156,7 @@ describe("an error of a script", function()
     assert.are.equal(1, traces, output)
     assert.matches("^einloom: [^\n]*:1: boom\nstack traceback:\n", output)
     assert.matches(":3: in main chunk", output)
-    for _, own in ipairs { "xpcall", "cli.lua", "errors.lua" } do
+    for _, own in ipairs { "xpcall", "einloom/cli/", "errors.lua" } do
       assert.is_nil(output:find(own, 1, true), output)
     end
   end
