@@ -8,16 +8,11 @@ local ccode = require "einloom.kernels.ccode"
 local files = require "support.files"
 local graphs = require "einloom.verify.simd.graphs"
 local program = require "einloom.kernels.program"
+local recorded = require "einloom.kernels.recorded"
 local scalar = require "einloom.kernels.scalar"
 local text = require "einloom.verify.simd.text"
 
 local seed = tonumber(os.getenv "LOOM_SEED") or os.time() % 1000000
-
-local function names_of(loops)
-  local names = {}
-  for i, loop in ipairs(loops) do names[i] = loop[1]:name() end
-  return names
-end
 
 -- Loads of an index are whole numbers: the first read of such a tensor gives it.
 local function loaded_by(g, op)
@@ -35,32 +30,19 @@ local function stand_in(op)
   return #sum == 1 and sum[1] or sum
 end
 
-local function uses(list)
-  local found = {}
-  for i, use in ipairs(list) do found[i] = { tensor = use.buffer, index = use.index } end
-  return found
-end
-
 -- Elements around a tensor: padding reads there what its real body would not use.
 local margin = 64
 
 -- What the C needs to know of a graph of the core.
 local function graph_of(raw)
-  local g = { tensors = {}, order = {}, nodes = {}, by_name = {}, loops = {} }
-  for i, buffer in ipairs(raw:buffers()) do
-    g.order[i] = buffer.name
-    g.tensors[buffer.name] = { dtype = buffer.dtype, offset = buffer.offset + margin,
-      storage = buffer.storage + 2 * margin, output = buffer.output, name = buffer.name }
+  local g = recorded.graph(raw)
+  for _, tensor in pairs(g.tensors) do
+    tensor.offset, tensor.storage = tensor.offset + margin, tensor.storage + 2 * margin
   end
-  for i, op in ipairs(raw:ops()) do
-    local node = { name = op.name, kind = op.kind, reduce = op.reduce or "sum",
-      pointwise = names_of(op.pointwise), reduction = names_of(op.reduction),
-      reads = uses(op.reads), writes = uses(op.writes), loaded = loaded_by(g, op),
-      body = stand_in(op), op = op }
-    g.nodes[i], g.by_name[op.name] = node, node
-    for _, write in ipairs(op.outputs) do g.tensors[write].writer = node end
+  for _, node in ipairs(g.nodes) do
+    node.reduce = node.reduce or "sum"
+    node.loaded, node.body = loaded_by(g, node.op), stand_in(node.op)
   end
-  function g.node(_, name) return g.by_name[name] end
   return g
 end
 

@@ -143,12 +143,13 @@ static bool use_buffers(loom_fusion *f, int number) {
   return true;
 }
 
-static bool find_uses(loom_fusion *f) {
+/* Of calls too, where those are asked about. */
+static bool find_uses(loom_fusion *f, bool calls) {
   for (size_t i = 0; i < f->used.n; i++) f->first_use[f->used.at[i]] = -1;
   f->used.n = f->uses.n = 0;
   for (size_t i = 0; i < f->order.n; i++) {
     const loom_group *g = &f->groups[f->order.at[i]];
-    if (!g->opaque && !use_buffers(f, f->order.at[i])) return false;
+    if ((calls || !g->opaque) && !use_buffers(f, f->order.at[i])) return false;
   }
   return true;
 }
@@ -225,7 +226,7 @@ static int by_score(const void *one, const void *other) {
 static bool find_choices(loom_fusion *f) {
   f->choices.n = 0;
   loom_idmap_clear(f->ctx, &f->seen);
-  if (!find_uses(f)) return false;
+  if (!find_uses(f, false)) return false;
   for (size_t i = 0; i < f->used.n; i++)
     if (!list_users(f, f->used.at[i]) || !propose_pairs(f)) return false;
   if ((f->options.aggressive || f->options.unshared) && !propose_by_extent(f)) return false;
@@ -392,7 +393,7 @@ ptrdiff_t loom_fusion_refusals(loom_fusion *f, const loom_refusal **refusals) {
   f->refusals.n = 0;
   loom_idmap_clear(f->ctx, &f->seen);
   int *place = loom_arena_array(&f->arena, f->n_ops, sizeof *place);
-  if (!place || !find_uses(f)) return -1;
+  if (!place || !find_uses(f, true)) return -1;
   for (size_t i = 0; i < f->order.n; i++) place[f->order.at[i]] = (int)i;
   for (size_t i = 0; i < f->used.n; i++) {
     if (!list_users(f, f->used.at[i])) return -1;

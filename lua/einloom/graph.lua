@@ -46,6 +46,8 @@ local KIND = "bad_graph"
 ---@field nodes einloom.GraphNode[] in the order given
 ---@field tensors table<string, einloom.GraphTensor>
 ---@field order string[] names of the tensors, in order of mention
+---@field readers table<string, einloom.GraphNode[]> of each tensor
+---@field by_name table<string, einloom.GraphNode>
 ---@field sizes table<string, einloom.Expr> of the loop variables
 local Graph = { __name = "einloom.graph" }
 Graph.__index = Graph
@@ -488,6 +490,19 @@ local function settle_inputs(state)
   end
 end
 
+-- The nodes that read each tensor.
+local function readers_of(state, nodes)
+  local readers = {}
+  for _, name in ipairs(state.order) do readers[name] = {} end
+  for _, node in ipairs(nodes) do
+    for _, read in ipairs(node.reads) do
+      local list = readers[read.tensor]
+      if list[#list] ~= node then list[#list + 1] = node end
+    end
+  end
+  return readers
+end
+
 --- A graph of einsums, one after the other. sizes: of loop variables that do not follow from
 --- tensors; tensors: sizes, strides, offset and dtype of those that are not plain; scalars: values
 --- of names that stand bare; outputs: tensors that leave the graph beside those that nothing reads;
@@ -506,15 +521,16 @@ function graph.new(t)
     end
   end
   settle_inputs(state)
-  local nodes = {}
+  local nodes, by_name = {}, {}
   for i, one in ipairs(made) do
     settle_accesses(state, one)
-    nodes[i] = one.node
+    nodes[i], by_name[one.node.name] = one.node, one.node
   end
   mark_outputs(state, t.outputs)
   return setmetatable({
     core = build(state, made, read_hints(t.hints)), nodes = nodes, tensors = state.tensors,
-    order = state.order, sizes = state.sizes,
+    order = state.order, sizes = state.sizes, readers = readers_of(state, nodes),
+    by_name = by_name,
   }, Graph)
 end
 
@@ -548,9 +564,8 @@ end
 ---@param name string
 ---@return einloom.GraphNode
 function Graph:node(name)
-  for _, node in ipairs(self.nodes) do
-    if node.name == name then return node end
-  end
+  local node = self.by_name[name]
+  if node then return node end
   errors.raise(KIND, ("the graph has no node '%s'"):format(tostring(name)))
 end
 

@@ -85,7 +85,9 @@ local function statement_text(made, statement)
   local left, value = left_text(made, statement), body_text(statement, node.body, 0)
   local call = calls[node.reduce]
   if call then return ("%s = %s(%s)"):format(left, call, value) end
-  if node.kind == "scan" then return ("%s = scan_%s(%s)"):format(left, node.reduce, value) end
+  if node.kind == "scan" then
+    return ("%s = scan%s(%s)"):format(left, node.reduce and "_" .. node.reduce or "", value)
+  end
   return ("%s %s %s"):format(left, reductions[node.reduce] or "=", value)
 end
 
@@ -104,11 +106,21 @@ local function open(lines, depth, trees)
   return depth
 end
 
+local function call_text(made)
+  local node, reads, writes = made.call, {}, {}
+  if node.kind == "nop" then return "  launches nothing" end
+  for i, read in ipairs(node.reads) do reads[i] = read.tensor end
+  for i, write in ipairs(node.writes) do writes[i] = write.tensor end
+  return ("  %s = %s(%s)"):format(table.concat(writes, ", "), node.call or "call",
+    table.concat(reads, ", "))
+end
+
 --- A kernel as readable loops.
 ---@param made einloom.Program
 ---@return string
 function loops.text(made)
   local lines = { made.name .. ": " .. table.concat(made.facts.schedule, ", ") }
+  if made.call then return lines[1] .. "\n" .. call_text(made) end
   local outer = open(lines, 1, made.grid)
   for _, section in ipairs(made.sections) do
     local depth = section.inside and open(lines, outer, made.reduction) or outer

@@ -9,7 +9,8 @@ local plan = {}
 
 local KIND = "bad_plan"
 local option_keys = {
-  groups = true, max_tiles = true, blocks = true, reductions = true, coalescing = true,
+  groups = true, tiling = true, max_tiles = true, blocks = true, reductions = true,
+  coalescing = true,
 }
 
 local function checked(result, message, kind)
@@ -36,7 +37,8 @@ end
 
 local function fused_groups(graph)
   local fusion = checked(graph.core:fusion())
-  return checked(fusion:run()):kernels()
+  checked(fusion:run())
+  return fusion:kernels(), fusion:refusals()
 end
 
 -- Each node is in one group, behind the groups that make what it reads or in the same.
@@ -72,14 +74,7 @@ local function keeps_reduction(tiling, reduction)
   return product:eq(reduction) == true
 end
 
--- By coalescing where it can be analysed and is asked for, else by the rules.
-local function choose_tiling(graph, schedule, extents, options)
-  if options.coalescing then
-    local scored, message, kind =
-      graph.core:coalesced_tiling(schedule, extents, options.max_tiles)
-    if message then errors.raise(kind or KIND, message) end
-    if scored then return scored.tiling end
-  end
+local function by_rules(graph, schedule, extents, options)
   local rules = {
     max_tiles = options.max_tiles, blocks = options.blocks, reductions = options.reductions,
   }
@@ -89,27 +84,66 @@ local function choose_tiling(graph, schedule, extents, options)
   return checked(graph.core:tiling(schedule, extents, rules))
 end
 
+-- Where the accesses cannot be analysed by the rules.
+local function by_coalescing(graph, schedule, extents, options)
+  local scored, message, kind = graph.core:coalesced_tiling(schedule, extents, options.max_tiles)
+  if message then errors.raise(kind or KIND, message) end
+  return scored and scored.tiling or by_rules(graph, schedule, extents, options)
+end
+
+--- How tilings may be chosen, by name.
+plan.tilings = { rules = by_rules, coalescing = by_coalescing }
+
+--- The name of how tilings are chosen.
+---@param options? table
+---@return string
+function plan.name_of(options)
+  local given = options or {}
+  return given.tiling or given.coalescing and "coalescing" or "rules"
+end
+
+local function chooser(options)
+  local name = plan.name_of(options)
+  local choose = plan.tilings[name]
+  if choose then return choose end
+  errors.raise(KIND, ("no way to choose tilings is called '%s'%s"):format(tostring(name),
+    errors.hint(tostring(name), errors.keys(plan.tilings))), { path = "options.tiling" })
+end
+
 local function add_kernel(graph, made, group, options)
+  if program.is_call(graph:node(group.ops[1])) then
+    checked(made:kernel { schedule = group.ops })
+    return
+  end
   local schedule, message, kind = graph.core:schedule(group.ops, group.extents)
   if not schedule then
     errors.raise(kind or KIND, message or ("%s do not run in one kernel"):format(
       table.concat(group.ops, ", ")))
   end
-  local tiling = choose_tiling(graph, schedule, group.extents, options)
+  local tiling = options.choose(graph, schedule, group.extents, options)
   checked(made:kernel { schedule = schedule, extents = group.extents, tiling = tiling })
 end
 
 --- The kernels of a graph in the order in which they run: what the core knows of each and its
 --- program. groups: lists of names of nodes that become one kernel, in order; without it they are
---- fused. max_tiles, blocks, reductions, coalescing: how tilings are chosen.
+--- fused. tiling: how tilings are chosen, by "rules" (also with max_tiles, blocks and reductions)
+--- or by "coalescing".
 ---@param graph einloom.Graph
----@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean,
+---@param given? { groups?: string[][], tiling?: string, max_tiles?: integer, blocks?: boolean,
 --- reductions?: boolean, coalescing?: boolean }
 ---@return einloom.Program[]
-function plan.kernels(graph, options)
-  options = options or {}
+---@return { first: integer, second: integer, reason: string }[]? refusals of fusion
+function plan.kernels(graph, given)
+  local options = {}
+  for key, value in pairs(given or {}) do options[key] = value end
   errors.check_keys(KIND, options, option_keys, "options")
-  local groups = options.groups and given_groups(graph, options.groups) or fused_groups(graph)
+  options.choose = chooser(options)
+  local groups, refusals
+  if options.groups then
+    groups = given_groups(graph, options.groups)
+  else
+    groups, refusals = fused_groups(graph)
+  end
   check_members(graph, groups)
   local made = checked(graph.core:plan())
   for _, group in ipairs(groups) do add_kernel(graph, made, group, options) end
@@ -117,7 +151,7 @@ function plan.kernels(graph, options)
   for i, facts in ipairs(made:kernels()) do
     programs[i] = program.new(graph, facts, "kernel" .. i)
   end
-  return programs
+  return programs, refusals
 end
 
 return plan

@@ -15,11 +15,12 @@ function Program.__tostring(self) return require "einloom.kernels.loops".text(se
 ---@field tensor string
 ---@field index einloom.Expr in the variables of the kernel
 ---@field held boolean it is the value of a statement before, not memory
+---@field access einloom.KernelAccess
 
 ---@class einloom.Statement
 ---@field node einloom.GraphNode
 ---@field loads einloom.Load[] for each of the node's reads
----@field writes { tensor: string, index: einloom.Expr }[]
+---@field writes { tensor: string, index: einloom.Expr, access: einloom.KernelAccess }[]
 ---@field loops table<string, einloom.Expr> what the loop variables are
 
 ---@class einloom.Section
@@ -35,6 +36,7 @@ function Program.__tostring(self) return require "einloom.kernels.loops".text(se
 ---@field stored table<string, boolean> results that are stored
 ---@field tensors string[] in memory, in order of their first use
 ---@field facts einloom.KernelFacts
+---@field call? einloom.GraphNode the one node of a kernel without loops
 
 --- Whether an extent is known to be 1.
 ---@param extent einloom.Expr
@@ -94,7 +96,7 @@ local function load_of(state, statement, access, section)
   end
   if not written then
     state.touch(access.buffer)
-    return { tensor = access.buffer, index = access.simplified, held = false }
+    return { tensor = access.buffer, index = access.simplified, held = false, access = access }
   end
   if not same_index(state.program.facts, written.index, access.simplified) then
     refuse(("%s reads %s at %s, which its kernel writes at %s: they cannot be one kernel"):format(
@@ -105,7 +107,7 @@ local function load_of(state, statement, access, section)
     state.program.stored[access.buffer] = true
     state.touch(access.buffer)
   end
-  return { tensor = access.buffer, index = access.simplified, held = held }
+  return { tensor = access.buffer, index = access.simplified, held = held, access = access }
 end
 
 local function loop_values(node, op)
@@ -146,7 +148,8 @@ local function add_statement(state, op, section)
   end
   for i = n + 1, #op.accesses do
     local access = op.accesses[i]
-    statement.writes[i - n] = { tensor = access.buffer, index = access.simplified }
+    statement.writes[i - n] =
+      { tensor = access.buffer, index = access.simplified, access = access }
   end
   section.statements[#section.statements + 1] = statement
   return statement
@@ -188,11 +191,38 @@ end
 
 -- Whether a tensor leaves the graph or is read by a node that is not in the kernel.
 local function needed_outside(graph, members)
-  local needed = {}
-  for _, node in ipairs(graph.nodes) do
-    for _, read in ipairs(members[node] and {} or node.reads) do needed[read.tensor] = true end
+  return function(name)
+    if graph.tensors[name].output then return true end
+    for _, reader in ipairs(graph.readers[name]) do
+      if not members[reader] then return true end
+    end
+    return false
   end
-  return function(name) return needed[name] or graph.tensors[name].output end
+end
+
+--- Whether a node is no loop nest but a call, or launches nothing.
+---@param node einloom.GraphNode
+---@return boolean
+function program.is_call(node) return node.kind == "opaque" or node.kind == "nop" end
+
+-- The program of one node that has no loops: all it reads and writes is memory.
+local function call_program(graph, made)
+  local node = graph:node(made.facts.schedule[1])
+  made.call = node
+  made.grid, made.reduction, made.sections = {}, {}, {}
+  for _, list in ipairs { node.reads, node.writes } do
+    for _, use in ipairs(list) do made.tensors[#made.tensors + 1] = use.tensor end
+  end
+  for _, write in ipairs(node.writes) do made.stored[write.tensor] = true end
+  return made
+end
+
+local function touching(made)
+  local seen = {}
+  return function(tensor)
+    if not seen[tensor] then made.tensors[#made.tensors + 1] = tensor end
+    seen[tensor] = true
+  end
 end
 
 --- The program of a kernel.
@@ -202,17 +232,14 @@ end
 ---@return einloom.Program
 function program.new(graph, facts, name)
   local made = setmetatable({ name = name, stored = {}, tensors = {}, facts = facts }, Program)
+  if program.is_call(graph:node(facts.schedule[1])) then return call_program(graph, made) end
   made.grid, made.reduction = trees_of(facts)
-  local seen, members = {}, {}
+  local members = {}
   for _, op in ipairs(facts.ops) do members[graph:node(op.op)] = true end
   local state = {
     graph = graph, program = made, written = {}, members = members,
-    needed = needed_outside(graph, members),
+    needed = needed_outside(graph, members), touch = touching(made),
   }
-  function state.touch(tensor)
-    if not seen[tensor] then made.tensors[#made.tensors + 1] = tensor end
-    seen[tensor] = true
-  end
   made.sections = sections_of(state, facts)
   for _, section in ipairs(made.sections) do
     for _, statement in ipairs(section.statements) do

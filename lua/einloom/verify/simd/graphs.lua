@@ -64,7 +64,15 @@ local function read_uses(texts, list)
 end
 
 local node_keys = text.keys("name", "kind", "pointwise", "reduction", "reads", "writes", "outputs",
-  "group", "deps", "ancestors", "mutates", "hint")
+  "group", "deps", "ancestors", "mutates", "hint", "call", "inputs")
+
+-- What an opaque node calls, and the sizes that the call sees: lists of sizes.
+local function read_call(texts, raw)
+  if not raw.call then return nil end
+  local inputs = {}
+  for i, sizes in ipairs(raw.inputs or {}) do inputs[i] = texts:parse_all(sizes) end
+  return inputs
+end
 
 local function read_node(texts, graph, raw)
   check_keys("node " .. tostring(raw.name), raw, node_keys)
@@ -72,7 +80,7 @@ local function read_node(texts, graph, raw)
   accepted(graph:op { name = raw.name, kind = kind, reduce = reduce ~= "" and reduce or nil,
     pointwise = read_loops(texts, raw.pointwise), reduction = read_loops(texts, raw.reduction),
     reads = read_uses(texts, raw.reads), writes = read_uses(texts, raw.writes),
-    mutates = raw.mutates, hint = raw.hint })
+    mutates = raw.mutates, hint = raw.hint, call = raw.call, inputs = read_call(texts, raw) })
 end
 
 --- What is given of the sizes of a case, keyed by symbols.
