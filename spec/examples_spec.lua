@@ -9,6 +9,11 @@ local examples = {
   ["fused"] = { "eval", "fused.lua", "--at", "M0=8" },
   ["snowcat"] = { "run", "snowcat.lua" },
   ["tour"] = { "run", "tour.lua" },
+  ["kernels_softmax"] = { "kernels", "kernels/softmax.lua" },
+  ["kernels_layernorm"] = { "kernels", "kernels/layernorm.lua" },
+  ["kernels_attention"] = { "kernels", "kernels/attention.lua", "--explain" },
+  ["kernels_mlp"] = { "kernels", "kernels/mlp.lua", "--loops" },
+  ["kernels_transpose"] = { "kernels", "kernels/transpose.lua" },
 }
 
 local function stored(name, out)

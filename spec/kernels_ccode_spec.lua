@@ -4,6 +4,7 @@
 local ccode = require "einloom.kernels.ccode"
 local compiled = require "support.compiled"
 local evaluate = require "einloom.kernels.evaluate"
+local files = require "support.files"
 local graph = require "einloom.graph"
 local plan = require "einloom.kernels.plan"
 local program = require "einloom.kernels.program"
@@ -29,7 +30,7 @@ end
 -- Runs the C of a graph and compares; returns the programs.
 local function check(t)
   math.randomseed(seed)
-  local g = graph.new(t.graph)
+  local g = t.built or graph.new(t.graph)
   local programs = plan.kernels(g, t.options)
   local layouts = evaluate.layouts(g, t.at)
   local inputs = inputs_of(g, layouts, t.below or {})
@@ -240,6 +241,13 @@ describe("the C of a kernel", function()
         for i, tile in ipairs(programs[1].facts.tiling) do tiles[i] = tile[1] end
         assert.are.equal(case.tiles, table.concat(tiles, " "))
       end
+    end)
+  end
+
+  for _, name in ipairs { "softmax", "layernorm", "attention", "mlp", "transpose" } do
+    it("computes the example " .. name, function()
+      check { built = dofile(files.root(("examples/kernels/%s.lua"):format(name))),
+        tolerance = name == "layernorm" and 1e-5 or 0 }
     end)
   end
 

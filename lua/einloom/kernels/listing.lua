@@ -1,0 +1,248 @@
+-- SPDX-License-Identifier: MIT
+-- What is known of the kernels of a graph as plain data - numbers, texts and lists - which the
+-- command prints as text or as JSON of schema kernels/1.
+
+local core = require "einloom.core"
+local plan = require "einloom.kernels.plan"
+local reasons = require "einloom.kernels.reasons"
+
+local listing = {}
+
+listing.schema = "kernels/1"
+
+local array = core.json.array
+
+local function list(t) return setmetatable(t or {}, array) end
+
+-- A number or formula as plain data.
+local function plain(e) return e:tointeger() or tostring(e) end
+
+local function plain_list(expressions)
+  local values = list()
+  for i, e in ipairs(expressions) do values[i] = plain(e) end
+  return values
+end
+
+local function names(texts) return list(table.move(texts, 1, #texts, 1, {})) end
+
+-- ---- kernels with loops --------------------------------------------------------------------
+
+local function ranges_of(made)
+  local found = list()
+  for _, trees in ipairs { made.grid, made.reduction } do
+    for _, tree in ipairs(trees) do
+      for _, entry in ipairs(tree.variables) do
+        found[#found + 1] = { name = entry.name, of = tree.index, length = plain(entry.length),
+          divisor = plain(entry.divisor), value = tostring(entry.expr) }
+      end
+    end
+  end
+  return found
+end
+
+local function access_of(kind, use, memory)
+  local access = use.access
+  local entry = { kind = kind, tensor = use.tensor, memory = memory }
+  if access.simplified then entry.index = tostring(access.simplified) end
+  if access.indirect then entry.gathered = true end
+  if access.broadcasted then entry.broadcasted = true end
+  if memory and access.strides then
+    entry.strides = {}
+    for prefix, stride in pairs(access.strides) do entry.strides[prefix] = plain(stride) end
+  end
+  return entry
+end
+
+local function accesses_of(made, statement)
+  local found, seen = list(), {}
+  for _, load in ipairs(statement.loads) do
+    if not seen[load.access] then found[#found + 1] = access_of("load", load, not load.held) end
+    seen[load.access] = true
+  end
+  for _, write in ipairs(statement.writes) do
+    found[#found + 1] = access_of("store", write, made.stored[write.tensor] or false)
+  end
+  return found
+end
+
+local function loops_of(statement)
+  local loops = {}
+  for name, value in pairs(statement.loops) do loops[name] = tostring(value) end
+  return loops
+end
+
+local function operations_of(made)
+  local found = list()
+  for _, section in ipairs(made.sections) do
+    for _, statement in ipairs(section.statements) do
+      local node = statement.node
+      found[#found + 1] = { node = node.name, kind = node.kind, reduces = node.reduce,
+        in_reduction = section.inside and not section.single, loops = loops_of(statement),
+        accesses = accesses_of(made, statement) }
+    end
+  end
+  return found
+end
+
+local function arguments_of(facts)
+  local found = list()
+  for i, argument in ipairs(facts.arguments) do
+    found[i] = { kind = argument.kind, tensor = argument.buffer, written = argument.written,
+      size = argument.symbol and tostring(argument.symbol) }
+  end
+  return found
+end
+
+local function traffic_of(traffics)
+  return { reads = plain(traffics.reads.bytes), writes = plain(traffics.writes.bytes) }
+end
+
+local function layout_of(graph, name)
+  local tensor = graph.tensors[name]
+  return { tensor = name, sizes = plain_list(tensor.sizes), strides = plain_list(tensor.strides) }
+end
+
+-- What is wrong with a kernel: tensors of the same sizes that walk them in different orders.
+local function mixed_of(graph, facts)
+  local found = list()
+  for i, pair in ipairs(facts.mixed_layouts) do
+    found[i] = list { layout_of(graph, pair[1]), layout_of(graph, pair[2]) }
+  end
+  return found
+end
+
+local function groups_of(groups)
+  local found = list()
+  for i, group in ipairs(groups) do found[i] = names(group) end
+  return found
+end
+
+local function tiling_of(facts)
+  local found = list()
+  for i, tile in ipairs(facts.tiling) do found[i] = list { tile[1], plain(tile[2]) } end
+  return found
+end
+
+local function add_loops(graph, made, entry)
+  local facts = made.facts
+  entry.extents, entry.tiling = plain_list(facts.extents), tiling_of(facts)
+  entry.ranges, entry.operations = ranges_of(made), operations_of(made)
+  entry.arguments, entry.never_stored = arguments_of(facts), names(facts.never_stored)
+  entry.in_place, entry.mixed_layouts = groups_of(facts.in_place), mixed_of(graph, facts)
+  entry.index_bits = facts.narrow and 32 or 64
+  entry.index_bits_proved = facts.narrow_proved and 32 or 64
+  entry.hint = facts.hint
+  entry.bytes = facts.bytes and plain(facts.bytes)
+  entry.memory = {
+    one_pass = traffic_of(facts.memory.one_pass), looped = traffic_of(facts.memory.looped),
+  }
+end
+
+-- ---- calls ---------------------------------------------------------------------------------
+
+-- A call reads and writes each of its tensors once.
+local function add_call(made, entry, ops)
+  local op = ops[made.call.name]
+  entry.call = made.call.call
+  entry.reads, entry.writes = list(), list()
+  for i, use in ipairs(made.call.reads) do entry.reads[i] = use.tensor end
+  for i, use in ipairs(made.call.writes) do entry.writes[i] = use.tensor end
+  entry.bytes = 0
+  if made.call.kind == "nop" then return end
+  for _, deps in ipairs { op.dep_reads, op.dep_writes } do
+    for _, dep in ipairs(deps) do entry.bytes = entry.bytes + dep.bytes end
+  end
+end
+
+-- ---- all -----------------------------------------------------------------------------------
+
+local function nodes_of(facts)
+  local found = list()
+  for _, step in ipairs(facts.schedule) do
+    if step ~= "reduction_off" and step ~= "reduction_on" then found[#found + 1] = step end
+  end
+  return found
+end
+
+local function kernel_of(graph, made, ops)
+  local facts = made.facts
+  local entry = { name = made.name, kind = facts.kind, nodes = nodes_of(facts),
+    schedule = names(facts.schedule), flops = plain(facts.flops) }
+  if made.call then add_call(made, entry, ops) else add_loops(graph, made, entry) end
+  return entry
+end
+
+-- Tensors that nodes of both lists use, and the first two nodes that do.
+local function shared_by(ops, first, second)
+  local users, tensors, seen, pair = {}, list(), {}, nil
+  for _, name in ipairs(first) do
+    for _, deps in ipairs { ops[name].dep_writes, ops[name].dep_reads } do
+      for _, dep in ipairs(deps) do users[dep.buffer] = users[dep.buffer] or name end
+    end
+  end
+  for _, name in ipairs(second) do
+    for _, deps in ipairs { ops[name].dep_reads, ops[name].dep_writes } do
+      for _, dep in ipairs(deps) do
+        local other = users[dep.buffer]
+        if other and not seen[dep.buffer] then
+          seen[dep.buffer] = true
+          tensors[#tensors + 1] = dep.buffer
+          pair = pair or list { other, name }
+        end
+      end
+    end
+  end
+  return tensors, pair
+end
+
+local function refusals_of(programs, kernels, refusals, ops)
+  local found = list()
+  for i, refusal in ipairs(refusals or {}) do
+    local first, second = kernels[refusal.first], kernels[refusal.second]
+    local tensors, pair = shared_by(ops, first.nodes, second.nodes)
+    local function called(kernel)
+      return ("%s (%s)"):format(kernel.name, table.concat(kernel.nodes, ", "))
+    end
+    found[i] = { first = first.name, second = second.name, reason = refusal.reason,
+      tensors = tensors, nodes = pair,
+      sentence = reasons.sentence(refusal.reason, {
+        first = called(first), second = called(second), tensors = table.concat(tensors, ", "),
+        extents1 = reasons.extents(programs[refusal.first].facts),
+        extents2 = reasons.extents(programs[refusal.second].facts),
+      }) }
+  end
+  return found
+end
+
+-- The sum of a figure; nil where a kernel has none or a formula.
+local function total(kernels, field)
+  local sum = 0
+  for _, kernel in ipairs(kernels) do
+    if math.type(kernel[field]) ~= "integer" then return nil end
+    sum = sum + kernel[field]
+  end
+  return sum
+end
+
+--- What is known of the kernels of a graph, with why pairs of them are apart where they are fused.
+---@param graph einloom.Graph or one of kernels/recorded.lua
+---@param options? table as of Graph:kernels
+---@return table data
+---@return einloom.Program[]
+function listing.of(graph, options)
+  local programs, refusals = plan.kernels(graph, options)
+  local ops, kernels, n = {}, list(), 0
+  for _, op in ipairs(graph.core:ops()) do ops[op.name] = op end
+  for i, made in ipairs(programs) do
+    kernels[i] = kernel_of(graph, made, ops)
+    n = n + #kernels[i].nodes
+  end
+  return {
+    schema = listing.schema, tiling = plan.name_of(options), kernels = kernels,
+    refusals = refusals_of(programs, kernels, refusals, ops),
+    totals = { kernels = #kernels, nodes = n, bytes = total(kernels, "bytes"),
+      flops = total(kernels, "flops") },
+  }, programs
+end
+
+return listing

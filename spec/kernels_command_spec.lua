@@ -1,0 +1,176 @@
+-- SPDX-License-Identifier: MIT
+-- The command `einloom kernels`: text, loops, JSON and C of scripts and of recorded graphs, and why
+-- kernels stay apart.
+
+local core = require "einloom.core"
+local files = require "support.files"
+local reasons = require "einloom.kernels.reasons"
+
+local recorded = files.root "spec/golden/simd/g_graphs.json"
+
+local function example(name) return files.root(("examples/kernels/%s.lua"):format(name)) end
+
+local function run(...)
+  local status, out, err = files.command("kernels", ...)
+  assert.are.equal("", err)
+  assert.are.equal(0, status)
+  return out
+end
+
+local function json(...) return core.json.decode(run("--json", ...)) end
+
+describe("einloom kernels", function()
+  it("prints every access in the variables of its kernel", function()
+    local out = run(example "softmax")
+    assert.truthy(out:find("kernel1: m | e, s | y\n  loops         32, with 128 reduced", 1, true))
+    assert.truthy(out:find "store y%[r0_1 %+ 128%*x0%] +x%+128 r0_%+1\n")
+    assert.truthy(out:find("in place      e overwritten by y", 1, true))
+    assert.truthy(out:find("1 kernel of 4 operations; 49152 bytes moved", 1, true))
+  end)
+
+  it("prints what output.md shows", function()
+    local out = run(example "layernorm")
+    assert.truthy(files.read(files.root "doc/output.md"):find("\n```\n" .. out .. "```\n", 1, true))
+  end)
+
+  it("prints loops", function()
+    local out = run(example "mlp", "--loops")
+    assert.truthy(out:find("kernel1: h, reduction_off, a", 1, true))
+    assert.truthy(out:find("\n\nkernel2: o", 1, true))
+  end)
+
+  it("reads the standard input's kinds of files by what is in them", function()
+    files.scratch(files.read(example "softmax"), function(path)
+      assert.truthy(run(path):find("kernel1: m", 1, true))
+    end)
+  end)
+
+  it("prints one recorded graph by id or title, or all", function()
+    local one = run(recorded, "--case", "g_graphs-v003")
+    assert.are.equal(one, run(recorded, "--case", "softmax inner"))
+    assert.truthy(one:find("kernel1: op0 | op1, op2 | op3", 1, true))
+    local all = run(recorded)
+    assert.truthy(all:find("-- g_graphs-v003: softmax inner\n" .. one, 1, true))
+  end)
+
+  it("counts calls", function()
+    local out = run(recorded, "--case", "g_graphs-v000")
+    assert.truthy(out:find("calls         addmm(arg0_1, arg1_1, arg2_1) -> buf0", 1, true))
+    assert.truthy(out:find("393216 flops in calls", 1, true))
+    local data = json(recorded, "--case", "g_graphs-v000")
+    -- The bias, both matrices and the result, of four bytes each.
+    assert.are.equal(4 * (128 + 128 * 64 + 16 * 64 + 16 * 128), data.kernels[1].bytes)
+  end)
+
+  it("warns of mixed layouts", function()
+    local text = [[return require "einloom".graph {
+      einsums = { "y[i,j] = a[i,j] + b[i,j]" }, sizes = { i = 64, j = 32 },
+      tensors = { b = { strides = { 1, 64 } } } }]]
+    files.scratch(text, function(path)
+      local out = run(path):gsub("%s+", " ")
+      assert.truthy(out:find("warning a (sizes 64 32, strides 32 1) and b (sizes 64 32, strides"
+        .. " 1 64) walk the same sizes in different orders", 1, true), out)
+    end, ".lua")
+  end)
+
+  it("writes C", function()
+    files.scratch("", function(path)
+      run(example "mlp", "--c", path)
+      assert.truthy(files.read(path):find("void run(const float *m_x", 1, true))
+    end, ".c")
+  end)
+
+  it("chooses tilings as asked", function()
+    local function tiling(...)
+      return core.json.encode(json(example "transpose", ...).kernels[1].tiling)
+    end
+    assert.are.equal('[["y",64],["x",128],["r0_",1]]', tiling())
+    assert.are.equal('[["x",8192],["r0_",1]]', tiling("--max-tiles", "1"))
+    assert.are.equal("coalescing", json(example "transpose", "--tiling", "coalescing").tiling)
+  end)
+
+  it("refuses what is no graph", function()
+    local function refused(status, pattern, ...)
+      local got, out, err = files.command("kernels", ...)
+      assert.are.equal(status, got, err)
+      assert.are.equal("", out)
+      assert.matches(pattern, err)
+    end
+    refused(2, "no case 'g_graphs%-v03'; nearest: g_graphs%-v0", recorded, "--case", "g_graphs-v03")
+    refused(2, "%-%-case is for files of cases", example "mlp", "--case", "x")
+    refused(2, "%-%-c takes one graph", recorded, "--c", "x.c")
+    refused(2, "%-%-c needs what operations compute", recorded, "--c", "x.c", "--case",
+      "g_graphs-v003")
+    refused(1, "should return a graph", files.root "examples/matmul.lua")
+    refused(1, "case 1 has no graph", files.path "golden/mapping/matmul.json")
+    refused(1, "No such file", files.root "examples/kernels/none.lua")
+    refused(1, "No such file", example "mlp", "--c", "/nowhere/at/all.c")
+    refused(2, "%-%-tiling", example "mlp", "--tiling", "worst")
+  end)
+end)
+
+describe("the JSON of kernels", function()
+  it("adds up and agrees with the recorded graphs", function()
+    local data = json(recorded)
+    assert.are.equal("kernels/1", data.schema)
+    local cases, compared = core.json.decode(files.read(recorded)).cases, 0
+    assert.are.equal(#cases, #data.cases)
+    for i, case in ipairs(cases) do
+      local bytes, own = 0, data.cases[i]
+      assert.are.equal(case.id, own.id)
+      for k, kernel in ipairs(case.kernels) do
+        local mine = own.kernels[k]
+        assert.are.same({ table.unpack(kernel.nodes) }, { table.unpack(mine.nodes) })
+        bytes = bytes + mine.bytes
+        if kernel.kind == "loops" then
+          assert.are.equal(tostring(kernel.bytes), tostring(mine.bytes), case.id)
+          assert.are.equal(kernel.index_dtype, "i" .. mine.index_bits)
+          compared = compared + 1
+        elseif kernel.kind == "opaque" then
+          assert.are.equal(tostring(kernel.flops), tostring(mine.flops))
+        end
+      end
+      assert.are.equal(own.totals.bytes, bytes)
+    end
+    assert.is_true(compared > 30)
+  end)
+end)
+
+describe("reasons", function()
+  -- The names in the core's list, but the first, which is of pairs that are fused.
+  local function of_core()
+    local text, names = files.read(files.root "core/einloom/fusion.h"), {}
+    for name in text:gmatch 'X%(LOOM_FUSE_[%u_]+, "([%l_]+)"%)' do names[#names + 1] = name end
+    assert.are.equal("ok", table.remove(names, 1))
+    return names
+  end
+
+  it("have a sentence each, and no more", function()
+    local names, n = of_core(), 0
+    assert.is_true(#names > 15)
+    for _, name in ipairs(names) do assert.is_string(reasons.sentences[name], name) end
+    for _ in pairs(reasons.sentences) do n = n + 1 end
+    assert.are.equal(#names, n)
+  end)
+
+  it("name both kernels, the operations and what they share", function()
+    local out = run(example "attention", "--explain"):gsub("%s+", " ")
+    assert.truthy(out:find("kernel1 and kernel2 stay apart (reduction_extents_differ): masked of"
+      .. " one, most of the other use masked both reduce, over different loops: 4096 with 16"
+      .. " reduced and 128 with 32 reduced", 1, true), out)
+    for _, refusal in ipairs(json(example "attention").refusals) do
+      assert.is_nil(refusal.sentence:find "%%")
+    end
+  end)
+
+  it("are those of calls too", function()
+    local refusals = json(recorded, "--case", "g_graphs-v000").refusals
+    assert.are.equal("first_opaque second_opaque",
+      refusals[1].reason .. " " .. refusals[2].reason)
+  end)
+
+  it("say so where there are none", function()
+    assert.truthy(run(example "softmax", "--explain"):find("no two kernels use a tensor in common",
+      1, true))
+  end)
+end)
