@@ -18,6 +18,13 @@ function files.read(path)
   return text
 end
 
+--- A copy of a file under another path.
+function files.copy(from, to)
+  local file = assert(io.open(to, "wb"))
+  file:write(files.read(from))
+  file:close()
+end
+
 --- Calls use(path) with a scratch file of this text and removes the file.
 function files.scratch(text, use, suffix)
   local base = os.tmpname()

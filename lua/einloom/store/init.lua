@@ -1,0 +1,275 @@
+-- SPDX-License-Identifier: MIT
+-- Stores of searches: one search per file, or one shard of it.  A unit of work is there with all
+-- points it left over, or not at all; what was found is there with how the search ended.  The
+-- position of a search is the set of its finished units.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local identity = require "einloom.store.identity"
+local sqlite = require "einloom.store.sqlite"
+
+local store = { version = 1 }
+
+local KIND = "store"
+-- "einl", by which SQLite files that are stores are known.
+local APPLICATION = 0x65696e6c
+
+local tables = {
+  "CREATE TABLE search (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+  "CREATE TABLE unit (number INTEGER PRIMARY KEY, text TEXT NOT NULL, mine INTEGER NOT NULL, "
+    .. "seconds REAL, points INTEGER, counts TEXT)",
+  "CREATE TABLE point (unit INTEGER NOT NULL REFERENCES unit, position INTEGER NOT NULL, "
+    .. "tiles TEXT NOT NULL, figures TEXT NOT NULL, PRIMARY KEY (unit, position)) WITHOUT ROWID",
+  "CREATE TABLE answer (position INTEGER PRIMARY KEY, figures TEXT NOT NULL, "
+    .. "mapping TEXT NOT NULL)",
+  "CREATE TABLE session (number INTEGER PRIMARY KEY, began TEXT NOT NULL, ended TEXT, "
+    .. "seconds REAL NOT NULL)",
+}
+
+---@class einloom.Shard
+---@field number integer from 1
+---@field of integer
+
+---@class einloom.Store
+---@field path string
+---@field search table identity, shard, as stored
+local Store = {}
+Store.__index = Store
+
+local function refuse(path, message) errors.raise(KIND, message, { file = path }) end
+
+local function decode(path, text)
+  local ok, value = pcall(core.json.decode, text)
+  if not ok then refuse(path, "the store is damaged: " .. errors.printable(tostring(value))) end
+  return value
+end
+
+-- ---- what a file is -------------------------------------------------------------------------
+
+local function check_version(db)
+  local version = db:rows("PRAGMA user_version")[1][1]
+  if version ~= store.version then
+    refuse(db.path, ("the store has version %d, this program reads version %d"):format(version,
+      store.version))
+  end
+end
+
+local function read_values(db)
+  local values = {}
+  for _, row in ipairs(db:rows "SELECT key, value FROM search") do
+    values[row[1]] = decode(db.path, row[2])
+  end
+  return values
+end
+
+local function create(db, search, units)
+  db:transaction(function()
+    for _, statement in ipairs(tables) do db:run(statement) end
+    db:run(("PRAGMA user_version = %d"):format(store.version))
+    local rows = {}
+    for i, key in ipairs(errors.keys(search)) do rows[i] = { key, identity.encode(search[key]) } end
+    db:insert("search", 2, rows)
+    local list, shard = {}, search.shard
+    for i, unit in ipairs(units) do
+      list[i] = { i, unit.text, store.is_mine(shard, i) and 1 or 0 }
+    end
+    db:insert("unit (number, text, mine)", 3, list)
+  end)
+end
+
+-- ---- whose a store is -----------------------------------------------------------------------
+
+local function shard_text(shard) return ("%d/%d"):format(shard.number, shard.of) end
+
+local function check_identity(path, here, there)
+  local differences = identity.differences(here.identity, there.identity)
+  local first = differences[1]
+  if first then
+    refuse(path, ("the store is of another search: %s is %s here and %s in the store%s"):format(
+      first.path, first.here, first.there,
+      #differences > 1 and (", and %d more differ"):format(#differences - 1) or ""))
+  end
+  if shard_text(here.shard) ~= shard_text(there.shard) then
+    refuse(path, ("the store is of shard %s, not of %s"):format(shard_text(there.shard),
+      shard_text(here.shard)))
+  end
+end
+
+local function check_units(db, units)
+  local rows = db:rows "SELECT text FROM unit ORDER BY number"
+  for i = 1, math.max(#rows, #units) do
+    local there, here = rows[i] and rows[i][1], units[i] and units[i].text
+    if there ~= here then
+      refuse(db.path, ("the store was made by a program with other units of work: unit %d is "
+        .. "'%s' here and '%s' in the store"):format(i, here or "missing", there or "missing"))
+    end
+  end
+end
+
+--- Whether a unit of work belongs to a shard.
+---@param shard einloom.Shard
+---@param number integer of the unit, from 1
+---@return boolean
+function store.is_mine(shard, number) return (number - 1) % shard.of == shard.number - 1 end
+
+--- Opens the store of a search to go on with it, or makes it. Raises where the file is of another
+--- search, damaged, or in use.
+---@param path string
+---@param search { identity: table, shard: einloom.Shard } plain data
+---@param units { text: string }[] all units of the search in their order
+---@return einloom.Store
+function store.open(path, search, units)
+  local db = sqlite.open(path, APPLICATION)
+  local ok, problem = pcall(function()
+    if db:is_empty() then return create(db, search, units) end
+    check_version(db)
+    check_identity(path, search, read_values(db))
+    check_units(db, units)
+  end)
+  if not ok then
+    db:close()
+    error(problem, 0)
+  end
+  return setmetatable({ path = path, db = db, search = search }, Store)
+end
+
+--- Opens a store to look at it.
+---@param path string
+---@return einloom.Store
+function store.read(path)
+  local db = sqlite.open(path, APPLICATION, true)
+  local ok, values = pcall(function()
+    if db:is_empty() then refuse(path, "the store is empty: its search has not begun") end
+    check_version(db)
+    return read_values(db)
+  end)
+  if not ok then
+    db:close()
+    error(values, 0)
+  end
+  return setmetatable({ path = path, db = db, search = values }, Store)
+end
+
+function Store:close() self.db:close() end
+
+-- ---- units and points -----------------------------------------------------------------------
+
+local function read_known(self)
+  local known, n = {}, {}
+  for _, row in ipairs(self.db:rows "SELECT number, points FROM unit WHERE seconds IS NOT NULL") do
+    known[row[1]], n[row[1]] = {}, row[2]
+  end
+  for _, row in ipairs(self.db:rows [[
+      SELECT unit, position, tiles, figures FROM point ORDER BY unit, position]]) do
+    known[row[1]][row[2]] = {
+      tiles = core.json.decode(row[3]), figures = core.json.decode(row[4]),
+    }
+  end
+  for number, points in pairs(known) do
+    assert(#points == n[number], ("points of unit %d are missing"):format(number))
+  end
+  return known
+end
+
+--- The finished units: number -> list of points {tiles =, figures =}.
+---@return table<integer, table[]>
+function Store:known()
+  local ok, known = pcall(read_known, self)
+  if ok or errors.is(known) and known.kind == KIND then return ok and known or error(known, 0) end
+  return refuse(self.path, "the store is damaged: " .. errors.printable(tostring(known)))
+end
+
+--- Keeps a finished unit: once this returns, it outlives the process.
+---@param number integer
+---@param points { tiles: integer[], figures: number[] }[]
+---@param seconds number
+---@param counts? table<string, number>
+function Store:keep(number, points, seconds, counts)
+  local rows = {}
+  for i, point in ipairs(points) do
+    rows[i] = { number, i, identity.encode(point.tiles), identity.encode(point.figures) }
+  end
+  self.db:transaction(function()
+    self.db:run("UPDATE unit SET seconds = ?, points = ?, counts = ? WHERE number = ?", seconds,
+      #points, identity.encode(counts or {}), number)
+    self.db:insert("point", 4, rows)
+  end)
+end
+
+---@class einloom.StoredUnits
+---@field all integer
+---@field mine integer units of this shard
+---@field done integer of these
+---@field points integer
+---@field seconds number
+
+--- How far the search is.
+---@return einloom.StoredUnits
+function Store:progress()
+  local row = self.db:rows([[SELECT count(*), sum(mine), sum(seconds IS NOT NULL),
+    (SELECT count(*) FROM point), (SELECT sum(seconds) FROM session) FROM unit]])[1]
+  return {
+    all = row[1], mine = row[2] or 0, done = row[3] or 0, points = row[4], seconds = row[5] or 0,
+  }
+end
+
+--- Counts over all finished units, by name.
+---@return table<string, number>
+function Store:counts()
+  local sums = {}
+  for _, row in ipairs(self.db:rows "SELECT counts FROM unit WHERE counts IS NOT NULL") do
+    for name, count in pairs(decode(self.path, row[1])) do
+      sums[name] = (sums[name] or 0) + count
+    end
+  end
+  return sums
+end
+
+-- ---- sessions and answers -------------------------------------------------------------------
+
+--- Notes that a process works at the search now; returns the number of the session.
+---@return integer
+function Store:begin()
+  self.db:run("INSERT INTO session (began, seconds) VALUES (?, 0)", os.date "!%Y-%m-%dT%H:%M:%SZ")
+  return self.db:rows("SELECT max(number) FROM session")[1][1]
+end
+
+--- Keeps how a session ended ("done", "stopped", "time limit") and what it found.
+---@param session integer
+---@param ended string
+---@param seconds number
+---@param answer { figures: table, mapping: string }[]
+function Store:finish(session, ended, seconds, answer)
+  local rows = {}
+  for i, point in ipairs(answer) do
+    rows[i] = { i, identity.encode(point.figures), point.mapping }
+  end
+  self.db:transaction(function()
+    self.db:run("UPDATE session SET ended = ?, seconds = ? WHERE number = ?", ended, seconds,
+      session)
+    self.db:run "DELETE FROM answer"
+    self.db:insert("answer", 3, rows)
+  end)
+end
+
+--- How the last session ended (nil: it was killed, or is none), and how many there were.
+---@return string? ended
+---@return integer n
+function Store:ended()
+  local row = self.db:rows(
+    "SELECT ended, number FROM session ORDER BY number DESC LIMIT 1")[1]
+  if not row then return nil, 0 end
+  return row[1], row[2]
+end
+
+--- What the last session found.
+---@return { figures: table, mapping: string }[]
+function Store:answer()
+  local list = {}
+  for i, row in ipairs(self.db:rows "SELECT figures, mapping FROM answer ORDER BY position") do
+    list[i] = { figures = decode(self.path, row[1]), mapping = row[2] }
+  end
+  return list
+end
+
+return store

@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: MIT
+-- SQLite files through LuaSQL: statements with values, rows as lists, transactions.  An open file
+-- belongs to one process; what SQLite says of it becomes an error object that names the file.
+
+local errors = require "einloom.errors"
+
+local sqlite = {}
+
+local KIND = "store"
+
+---@class einloom.Database
+---@field path string
+local Database = {}
+Database.__index = Database
+
+local explanations = {
+  { "database is locked", "is in use by another process" },
+  { "file is not a database", "is not an SQLite file" },
+  { "malformed", "is damaged" },
+  { "unable to open", "cannot be opened" },
+  { "readonly", "cannot be written" },
+}
+
+local function fail(path, message)
+  local plain = message:gsub("^LuaSQL: ", "")
+  for _, pair in ipairs(explanations) do
+    if plain:find(pair[1], 1, true) then
+      plain = ("the store %s (%s)"):format(pair[2], plain)
+      break
+    end
+  end
+  errors.raise(KIND, plain, { file = path })
+end
+
+local function driver(path)
+  local ok, luasql = pcall(require, "luasql.sqlite3")
+  if ok then return luasql end
+  return errors.raise(KIND, "stores need LuaSQL for SQLite: install the Debian package "
+    .. "lua-sql-sqlite3 or the rock luasql-sqlite3", { file = path })
+end
+
+local function quoted(connection, value)
+  if value == nil then return "NULL" end
+  if math.type(value) == "integer" then return ("%d"):format(value) end
+  if type(value) == "number" then return ("%.17g"):format(value) end
+  if type(value) == "boolean" then return value and "1" or "0" end
+  return ("'%s'"):format(connection:escape(value))
+end
+
+local function filled(connection, statement, values)
+  local i = 0
+  return (statement:gsub("%?", function()
+    i = i + 1
+    return quoted(connection, values[i])
+  end))
+end
+
+local function exists(path)
+  local file = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
+-- Takes the file for this process till it is closed. What is committed outlives a killed process;
+-- a file of one piece is left when it is closed.
+local function take(db, application)
+  db:rows "PRAGMA journal_mode = WAL"
+  db:rows "PRAGMA synchronous = NORMAL"
+  db:run "BEGIN EXCLUSIVE"
+  if db:is_empty() then db:run(("PRAGMA application_id = %d"):format(application)) end
+  db:run "COMMIT"
+  db.taken = true
+end
+
+local function check(db, application)
+  if not db:is_empty() and db:rows("PRAGMA application_id")[1][1] ~= application then
+    fail(db.path, "the file holds something else than a search")
+  end
+  local answer = db:rows("PRAGMA quick_check(1)")[1][1]
+  if answer ~= "ok" then fail(db.path, "malformed: " .. answer:gsub("%s*\n%s*", " ")) end
+end
+
+--- Opens a file: to write, for this process alone, made empty where it is not there; or to read.
+--- Only files of the application, known by its number, are touched.
+---@param path string
+---@param application integer
+---@param to_read? boolean
+---@return einloom.Database
+function sqlite.open(path, application, to_read)
+  if to_read and not exists(path) then
+    errors.raise(KIND, "there is no such store", { file = path })
+  end
+  local environment = driver(path).sqlite3()
+  local connection, message = environment:connect(path)
+  if not connection then
+    environment:close()
+    fail(path, message)
+  end
+  local db = setmetatable({ path = path, environment = environment, connection = connection },
+    Database)
+  local ok, problem = pcall(function()
+    if not to_read then db:rows "PRAGMA locking_mode = EXCLUSIVE" end
+    check(db, application)
+    if not to_read then take(db, application) end
+  end)
+  if ok then return db end
+  db:close()
+  return error(problem, 0)
+end
+
+-- The number of rows changed, or a cursor.
+local function execute(self, statement)
+  local answer, message = self.connection:execute(statement)
+  if not answer then fail(self.path, message) end
+  return answer
+end
+
+local function run(self, statement)
+  local answer = execute(self, statement)
+  if type(answer) == "userdata" then answer:close() end
+end
+
+--- Runs a statement; each ? stands for a value.
+---@param statement string
+function Database:run(statement, ...)
+  run(self, filled(self.connection, statement, { ... }))
+end
+
+--- The rows of a query, each a list.
+---@param statement string
+---@return any[][]
+function Database:rows(statement, ...)
+  local cursor, list = execute(self, filled(self.connection, statement, { ... })), {}
+  if type(cursor) ~= "userdata" then return list end
+  local row, message = cursor:fetch({}, "n")
+  while row do
+    list[#list + 1] = row
+    row, message = cursor:fetch({}, "n")
+  end
+  cursor:close()
+  if message then fail(self.path, message) end
+  return list
+end
+
+--- Whether nothing was ever put into the file.
+---@return boolean
+function Database:is_empty() return #self:rows "SELECT 1 FROM sqlite_master LIMIT 1" == 0 end
+
+--- Adds rows, each a list of n values.
+---@param into string the table
+---@param n integer
+---@param rows any[][]
+function Database:insert(into, n, rows)
+  local marks = "(" .. ("?"):rep(n, ",") .. ")"
+  for first = 1, #rows, 200 do
+    local parts = {}
+    for i = first, math.min(first + 199, #rows) do
+      parts[#parts + 1] = filled(self.connection, marks, rows[i])
+    end
+    run(self, ("INSERT INTO %s VALUES "):format(into) .. table.concat(parts, ","))
+  end
+end
+
+--- What `work` writes is there altogether or not at all.
+---@param work fun()
+function Database:transaction(work)
+  self:run "BEGIN"
+  local ok, problem = pcall(work)
+  if ok then return self:run "COMMIT" end
+  self.connection:execute "ROLLBACK"
+  return error(problem, 0)
+end
+
+--- Closes the file; more than once does nothing.
+function Database:close()
+  if not self.connection then return end
+  if self.taken then pcall(run, self, "PRAGMA journal_mode = DELETE") end
+  self.connection:close()
+  self.environment:close()
+  self.connection, self.environment = nil, nil
+end
+
+return sqlite
