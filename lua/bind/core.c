@@ -2,6 +2,9 @@
 /* The module einloom.core: opens the files of the binding in the order they need each other.
 **
 ** Invariant: nothing is shared by two Lua states. */
+#define _POSIX_C_SOURCE 199309L
+#include <time.h>
+
 #include "bind.h"
 #include "json.h"
 
@@ -25,6 +28,14 @@ static void open_json(lua_State *L) {
   lua_setfield(L, -2, "json");
 }
 
+/* core.clock() -> seconds since some moment; it never goes back.  [-0, +1, -] */
+static int l_clock(lua_State *L) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  lua_pushnumber(L, (lua_Number)t.tv_sec + 1e-9 * (lua_Number)t.tv_nsec);
+  return 1;
+}
+
 /* [-0, +1, e] */
 int luaopen_einloom_core(lua_State *L) {
   luaL_checkversion(L);
@@ -32,6 +43,8 @@ int luaopen_einloom_core(lua_State *L) {
   lua_newtable(L);
   lua_pushliteral(L, LOOM_VERSION);
   lua_setfield(L, -2, "version");
+  lua_pushcfunction(L, l_clock);
+  lua_setfield(L, -2, "clock");
   bind_open_error(L);
   bind_open_context(L);
   bind_open_expr(L);

@@ -8,6 +8,10 @@ local core = {}
 ---@type string
 core.version = ""
 
+---Seconds since some moment; it never goes back.
+---@return number
+function core.clock() end
+
 ---What a list of terms, an operand or a tile may be: floats are read as their shortest decimal.
 ---@alias einloom.Number einloom.Expr|number|string
 

@@ -1,0 +1,227 @@
+-- SPDX-License-Identifier: MIT
+-- The engine of the core filled from a space: memories, the einsums that differ in more than names
+-- and their templates, explored one by one and joined.
+
+local analysis = require "einloom.search.analysis"
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local goals = require "einloom.search.goals"
+
+local engine = {}
+
+---@class einloom.Engine
+---@field space einloom.Space
+---@field built userdata the engine of the core
+---@field open string[] memories whose use is a figure of the results
+---@field numbers table[] by number of the shape: einsum, variables, dimensions, tensors, memories
+local Engine = {}
+Engine.__index = Engine
+
+-- ---- memories ----
+
+-- Bits that all tensors of the workload take, as the levels' widths have it at most.
+local function all_bits(case)
+  local total = 0
+  for _, e in ipairs(case.workload.einsums) do
+    for _, t in ipairs(e.tensors) do
+      local size = 1
+      for _, form in ipairs(t.affine) do
+        local extent = 1
+        for _, term in ipairs(form.terms) do
+          extent = extent + math.abs(term[2]) * (case.workload.rank_variables[term[1]] - 1)
+        end
+        size = size * extent
+      end
+      total = total + size * math.max(t.bits_per_value, 64)
+    end
+  end
+  return total
+end
+
+-- Names of memories that may hold something of several einsums at once.
+local function open_memories(space)
+  local open = {}
+  for i, step in ipairs(space.steps) do
+    for _, template in ipairs(space:list(i)) do
+      local n_loops = 0
+      for _, node in ipairs(template.nodes) do
+        if not node.tensor then
+          n_loops = n_loops + 1
+        elseif n_loops < template.n_fused or node.backs and node.tensor.shared then
+          open[step.levels[node.level].name] = true
+        end
+      end
+    end
+  end
+  return open
+end
+
+local function add_memories(self)
+  local case, enough = self.space.case, all_bits(self.space.case)
+  local usage = goals.asked(case).usage
+  local open = open_memories(self.space)
+  for _, component in ipairs(case.arch.components) do
+    if component.class == "Memory" then
+      local bits = component.size
+      local limited = bits < math.huge and (usage or bits < enough)
+      local is_open = limited and (open[component.name] or usage) or false
+      self.memories[component.name] =
+        self.built:memory(component.name, limited and bits or math.huge, is_open)
+      if is_open then self.open[#self.open + 1] = component.name end
+    end
+  end
+end
+
+-- ---- einsums ----
+
+local function rank_numbers(step, tensor)
+  local ranks = {}
+  for i, v in ipairs(step.variables) do
+    ranks[i] = -1
+    for k, form in ipairs(tensor.access.affine) do
+      if #form.terms == 1 and form.terms[1][1] == v then ranks[i] = k - 1 end
+    end
+  end
+  return ranks
+end
+
+local function add_einsum(built, step, memories)
+  local sizes = {}
+  for i, v in ipairs(step.variables) do sizes[i] = step.sizes[v] end
+  local numbers = {
+    einsum = built:einsum(step.einsum, sizes, step.uneven), variables = {}, dimensions = {},
+    tensors = {}, memories = {},
+  }
+  for i, v in ipairs(step.variables) do numbers.variables[v] = i - 1 end
+  for i, level in ipairs(step.levels) do
+    numbers.memories[i] = memories[level.name]
+    for _, d in ipairs(level.dims) do
+      numbers.dimensions[d] =
+        built:dimension(numbers.einsum, level.name, d.name, d.count, d.min_fraction)
+    end
+  end
+  for _, t in ipairs(step.tensors) do
+    if t.shared then
+      numbers.tensors[t.name] = built:tensor(numbers.einsum, t.name, rank_numbers(step, t))
+    end
+  end
+  return numbers
+end
+
+--- An engine with the memories and einsums of a space, and no template yet.
+---@param space einloom.Space
+---@return einloom.Engine
+function engine.new(space)
+  local limits, asked = space.case.limits, goals.asked(space.case)
+  local function limit(x) return x and x < math.huge and x or nil end
+  local built = core.space {
+    energy = asked.energy, latency = asked.latency, usage = asked.usage, product = asked.product,
+    one_dimension_per_variable = limits.one_dimension_per_variable,
+    max_fused = limit(limits.max_shared_loops),
+    max_fused_per_variable = limit(limits.max_shared_loops_per_rank),
+  }
+  local self = setmetatable({
+    space = space, built = built, memories = {}, open = {}, numbers = {},
+  }, Engine)
+  add_memories(self)
+  for k, shape in ipairs(space.shapes) do
+    self.numbers[k] = add_einsum(built, shape.step, self.memories)
+  end
+  return self
+end
+
+--- Adds a template, which finds some good points of it.
+---@param unit einloom.SearchUnit
+function Engine:add(unit)
+  local step, numbers = self.space.shapes[unit.einsum].step, self.numbers[unit.einsum]
+  local template = self.space:list(self.space.shapes[unit.einsum][1])[unit.template]
+  local costs, message, kind = analysis.costs(self.space.case, step, template)
+  if not costs then errors.raise(kind, message) end
+  local number, problem, its_kind =
+    self.built:add(numbers.einsum, costs, analysis.describe(template, numbers))
+  if not number then errors.raise(its_kind, problem) end
+  costs:close()
+end
+
+--- Finds every point of the templates of a shape that may be part of a best mapping.
+---@param shape integer
+function Engine:explore(shape)
+  local done, message, kind = self.built:explore(self.numbers[shape].einsum)
+  if not done then errors.raise(kind, message) end
+end
+
+-- ---- joining ----
+
+local function tensor_numbers(case)
+  local numbers, n = {}, 0
+  for _, e in ipairs(case.workload.einsums) do
+    for _, t in ipairs(e.tensors) do
+      if not numbers[t.tensor] then
+        numbers[t.tensor] = n
+        n = n + 1
+      end
+    end
+  end
+  return numbers
+end
+
+local function use_of(step, numbers, tensors)
+  local list = {}
+  for _, t in ipairs(step.tensors) do
+    if t.shared then list[#list + 1] = tensors[t.name] end
+  end
+  return { einsum = numbers.einsum, tensors = list }
+end
+
+--- Joins the points of single einsums in the order of the workload.
+function Engine:join()
+  local tensors, uses = tensor_numbers(self.space.case), {}
+  for i, step in ipairs(self.space.steps) do
+    uses[i] = use_of(step, self.numbers[self.space.shape_of[i]], tensors)
+  end
+  local done, message, kind = self.built:join(uses)
+  if not done then errors.raise(kind, message) end
+end
+
+-- What a result chooses for each einsum.
+local function candidate_of(self, result)
+  local choices = {}
+  for i, step in ipairs(self.space.steps) do
+    local number, tiles, variables = self.built:choice(result, i - 1)
+    local names = {}
+    for k, v in ipairs(variables) do names[k] = step.variables[v + 1] end
+    choices[i] = { template = number + 1, tiles = tiles, fused = names }
+  end
+  return { choices = choices }
+end
+
+--- The results of the join: the best point, or the front where several figures are minimised.
+---@return table[]
+function Engine:points()
+  local case, points = self.space.case, {}
+  local asked = goals.asked(case)
+  for i = 0, self.built:results() - 1 do
+    local values, point, k = self.built:result(i), { usage = {} }, 1
+    for _, key in ipairs { "energy", "latency" } do
+      if asked[key] then
+        point[key] = values[k]
+        k = k + 1
+      end
+    end
+    for _, name in ipairs(self.open) do
+      point.usage[name] = values[k] / case.arch:component(name).size
+      k = k + 1
+    end
+    goals.complete(point)
+    point.result = i
+    points[#points + 1] = point
+  end
+  points = goals.best(case, points)
+  for _, point in ipairs(points) do
+    point.candidate = candidate_of(self, point.result)
+    point.result = nil
+  end
+  return points
+end
+
+return engine

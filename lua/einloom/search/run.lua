@@ -1,0 +1,300 @@
+-- SPDX-License-Identifier: MIT
+-- A search under way: a strategy in a coroutine that goes one step at a time, within limits, and
+-- can be saved between any two steps.
+-- Invariant: what a strategy does depends on the space, its options, the seed and its last
+-- checkpoint alone, so that a search that is resumed gives the answer of one that goes through.
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local found = require "einloom.search.found"
+local goals = require "einloom.search.goals"
+local rng = require "einloom.search.rng"
+
+local run = { format = 1 }
+
+run.strategies = { "optimal" }
+
+---@class einloom.Search
+---@field space einloom.Space
+---@field options table of the strategy, with its defaults
+---@field rng einloom.Rng for the strategy; saved with its checkpoints
+---@field state? table what the strategy handed to its last checkpoint, when the search was resumed
+---@field stopped? string the limit that ended the search: "time" or "evaluations"
+local Search = {}
+Search.__index = Search
+
+local limits = { strategy = true, seed = true, time = true, evaluations = true }
+
+-- ---- starting ----
+
+local function named(name)
+  for _, known in ipairs(run.strategies) do
+    if known == name then return require("einloom.search.strategies." .. name) end
+  end
+  errors.raise("bad_search", ("no strategy '%s'%s"):format(tostring(name),
+    errors.hint(tostring(name), run.strategies)))
+end
+
+local function strategy_of(given)
+  if type(given) == "function" then return { search = given } end
+  if type(given) == "string" then return named(given) end
+  if type(given) == "table" and type(given.search) == "function" then return given end
+  errors.raise("bad_search",
+    ("a strategy is a name, a function or a table with a function `search`, not %s"):format(
+      type(given)))
+end
+
+local function check_limit(options, name, is_kind, kind)
+  local x = options[name]
+  if x ~= nil and not (is_kind(x) and x >= 0) then
+    errors.raise("bad_search", ("%s is %s of at least 0, not %s"):format(name, kind, tostring(x)))
+  end
+end
+
+local function is_number(x) return math.type(x) ~= nil and x == x end
+local function is_integer(x) return math.type(x) == "integer" end
+
+-- The options of a strategy: what was given, then its defaults.
+local function own_options(strategy, options)
+  local own, known = {}, {}
+  for name, x in pairs(strategy.defaults or {}) do own[name], known[#known + 1] = x, name end
+  for name, x in pairs(options) do
+    if not limits[name] then
+      if strategy.defaults and strategy.defaults[name] == nil then
+        for limit in pairs(limits) do known[#known + 1] = limit end
+        table.sort(known)
+        errors.raise("bad_search", ("no option '%s'%s"):format(tostring(name),
+          errors.hint(tostring(name), known)))
+      end
+      own[name] = x
+    end
+  end
+  return own
+end
+
+-- Strategies that have no end of their own come with a number of evaluations.
+local function limits_of(strategy, options)
+  local own = not options.time and strategy.evaluations or math.huge
+  return { time = options.time or math.huge, evaluations = options.evaluations or own }
+end
+
+--- Starts a search; nothing is done before its first step.
+---@param space einloom.Space
+---@param options { strategy: string|function|table|nil, seed: integer?, time: number?,
+--- evaluations: integer?, [string]: any } time in seconds from the first step on
+---@param checkpoint? table of a search that was saved
+---@return einloom.Search
+function run.new(space, options, checkpoint)
+  if type(options) ~= "table" then
+    errors.raise("bad_search", ("options are a table, not %s"):format(type(options)))
+  end
+  local given = options.strategy or "optimal"
+  local strategy = strategy_of(given)
+  check_limit(options, "time", is_number, "a number of seconds")
+  check_limit(options, "evaluations", is_integer, "an integer")
+  if options.seed ~= nil and not is_integer(options.seed) then
+    errors.raise("bad_search", ("seed is an integer, not %s"):format(tostring(options.seed)))
+  end
+  local self = setmetatable({
+    space = space, options = own_options(strategy, options), name = given,
+    limits = limits_of(strategy, options),
+    seed = options.seed or 1, rng = rng.new(options.seed or 1), evaluated = 0, fallen = {},
+    points = {}, phase = "start", done = 0, seconds = 0,
+  }, Search)
+  if checkpoint then self:restore(checkpoint) end
+  self.routine = coroutine.create(function() strategy.search(space, self) end)
+  return self
+end
+
+-- ---- for whoever runs it ----
+
+local function finish(self, why)
+  self.stopped = why
+  self.finished = true
+  coroutine.close(self.routine)
+end
+
+--- One unit of work; false when there is none left or a limit is reached.
+---@return boolean
+function Search:step()
+  if self.finished then return false end
+  if self.evaluated >= self.limits.evaluations then finish(self, "evaluations") return false end
+  if self.seconds >= self.limits.time then finish(self, "time") return false end
+  local start = core.clock()
+  local ok, problem = coroutine.resume(self.routine)
+  self.seconds = self.seconds + (core.clock() - start)
+  if not ok then
+    finish(self, "error")
+    if type(problem) == "string" then problem = debug.traceback(self.routine, problem) end
+    error(problem, 0)
+  end
+  if coroutine.status(self.routine) == "dead" then self.finished = true end
+  return not self.finished
+end
+
+--- All that is left, up to the limits.
+---@return einloom.Found
+function Search:run()
+  while self:step() do end
+  return self:found()
+end
+
+--- How far the search is: `phase` with `done` of `total` units, mappings `evaluated`, those that
+--- broke a rule by its name, the figures of the `best` so far, `seconds`, `finished`, and the limit
+--- that `stopped` it.
+---@return table
+function Search:progress()
+  local fallen = {}
+  for rule, n in pairs(self.fallen) do fallen[rule] = n end
+  return {
+    phase = self.phase, done = self.done, total = self.total, evaluated = self.evaluated,
+    fallen = fallen, best = goals.best(self.space.case, self.points)[1], seconds = self.seconds,
+    finished = self.finished or false, stopped = self.stopped,
+  }
+end
+
+--- What was found so far.
+---@return einloom.Found
+function Search:found()
+  return found.new(self.space, goals.best(self.space.case, self.points))
+end
+
+-- ---- for strategies ----
+
+local function copy(x)
+  if type(x) ~= "table" then return x end
+  local out = {}
+  for key, value in pairs(x) do out[key] = copy(value) end
+  return out
+end
+
+--- Ends a step: `done` of `total` units of a phase are over.
+---@param phase string
+---@param done? integer
+---@param total? integer
+function Search:pause(phase, done, total)
+  self.phase, self.done, self.total = phase, done or 0, total
+  coroutine.yield()
+end
+
+--- Says what was found instead of all before.
+---@param points table[] figures with their `candidate`
+function Search:report(points)
+  self.points = points
+end
+
+-- Whether figures a are at most figures b in all that is minimised.
+local function at_most(a, b)
+  for i, x in ipairs(a) do
+    if x > b[i] then return false end
+  end
+  return true
+end
+
+-- Keeps a mapping unless one there is as good; those that it beats go.
+local function keep(self, figures, candidate)
+  local case, kept = self.space.case, {}
+  local values = goals.values(case, figures)
+  for _, point in ipairs(self.points) do
+    if at_most(goals.values(case, point), values) then return end
+  end
+  for _, point in ipairs(self.points) do
+    if not at_most(values, goals.values(case, point)) then kept[#kept + 1] = point end
+  end
+  local point = copy(figures)
+  point.candidate = copy(candidate)
+  kept[#kept + 1] = point
+  self.points = kept
+end
+
+--- Evaluates a candidate, keeps it if it is among the best so far, and ends a step.
+---@param candidate einloom.Candidate
+---@return table? figures as of space:evaluate
+---@return string? rule that the candidate breaks
+function Search:try(candidate)
+  local figures, rule = self.space:evaluate(candidate)
+  self.evaluated = self.evaluated + 1
+  if figures then
+    keep(self, figures, candidate)
+  else
+    self.fallen[rule] = (self.fallen[rule] or 0) + 1
+  end
+  coroutine.yield()
+  return figures, rule
+end
+
+local function snapshot(self, state)
+  return {
+    state = copy(state), rng = self.rng.state, evaluated = self.evaluated,
+    fallen = copy(self.fallen), points = self.points, phase = self.phase, done = self.done,
+    total = self.total,
+  }
+end
+
+--- Remembers where the strategy stands: a search that is resumed starts with `state` in its field
+--- of that name, and with what was found and counted until now. Without a checkpoint it starts
+--- over.
+---@param state table of numbers, strings, booleans and tables of them
+function Search:checkpoint(state)
+  self.mark = snapshot(self, state)
+end
+
+-- ---- saving ----
+
+--- The search as a table of numbers, strings and tables of them, for space:resume.
+---@return table
+function Search:save()
+  local over = self.finished and not self.stopped
+  local evaluations = self.limits.evaluations
+  return {
+    format = run.format, space = self.space:fingerprint(), finished = over or false,
+    strategy = type(self.name) == "string" and self.name or nil, options = copy(self.options),
+    seed = self.seed, evaluations = evaluations < math.huge and evaluations or nil,
+    checkpoint = copy(over and snapshot(self, {}) or self.mark),
+  }
+end
+
+--- Takes up what a checkpoint remembers.
+---@param checkpoint table
+function Search:restore(checkpoint)
+  self.mark = copy(checkpoint)
+  self.state, self.rng.state = copy(checkpoint.state), checkpoint.rng
+  self.evaluated, self.fallen = checkpoint.evaluated, copy(checkpoint.fallen)
+  self.points = copy(checkpoint.points)
+  self.phase, self.done, self.total = checkpoint.phase, checkpoint.done, checkpoint.total
+end
+
+--- Goes on with a search that was saved, in this process or another one.
+---@param space einloom.Space the same as that of the search
+---@param saved table of save
+---@param options? table limits of this run, and the strategy where it has no name
+---@return einloom.Search
+function run.resume(space, saved, options)
+  if type(saved) ~= "table" or saved.format ~= run.format then
+    errors.raise("bad_search", "what is resumed is no search that this version has saved")
+  end
+  if saved.space ~= space:fingerprint() then
+    errors.raise("bad_search", "the search was saved of another space")
+  end
+  local all = copy(saved.options)
+  all.strategy, all.seed, all.evaluations = saved.strategy, saved.seed, saved.evaluations
+  for name, x in pairs(options or {}) do
+    if not limits[name] or name == "seed" then
+      errors.raise("bad_search",
+        ("option '%s' cannot change when a search is resumed"):format(name))
+    end
+    all[name] = x
+  end
+  if all.strategy == nil then
+    errors.raise("bad_search",
+      "the strategy of the search has no name: options.strategy has to be it")
+  end
+  if saved.strategy ~= nil and all.strategy ~= saved.strategy then
+    errors.raise("bad_search", ("the search was of strategy '%s'"):format(saved.strategy))
+  end
+  local self = run.new(space, all, saved.checkpoint)
+  self.finished = saved.finished or nil
+  return self
+end
+
+return run
