@@ -161,6 +161,31 @@ describe("a pair of operations is refused:", function()
   end)
 end)
 
+describe("operations that wait for others without reading them", function()
+  it("stand behind them, as do the kernels they are in", function()
+    local function op(name, from, size, after)
+      local one = pointwise(name, from, name, size)
+      one.after = after
+      return one
+    end
+    local g = graph({ { "a", 64 }, { "b", 32 }, { "x", 64 }, { "w", 32 }, { "y", 64 }, { "z", 32 } },
+      { op("x", "a"), op("w", "b", 32), op("y", "x", 64, { "w" }), op("z", "w", 32) })
+    assert.are.same({ "x", "w" }, g:ancestors "y")
+    assert.are.equal("w z | x y", kernels(g))
+  end)
+
+  it("are not fused around what has to run between", function()
+    local g = graph({ { "a", 64 }, { "b", 32 }, { "x", 64 }, { "w", 32 }, { "y", 64 } },
+      { pointwise("x", "a", "x"),
+        { name = "w", loops = { { p0, 32 } }, reads = { { "b", p0 } }, writes = { { "w", p0 } },
+          after = { "x" } },
+        { name = "y", loops = { { p0, 64 } }, reads = { { "x", p0 } }, writes = { { "y", p0 } },
+          after = { "w" } } })
+    assert.are.equal("node_between", reason(g, "x", "y"))
+    assert.are.equal("x | w | y", kernels(g))
+  end)
+end)
+
 describe("a scan in several passes", function()
   it("joins no reduction", function()
     local function scan(name, from, to, split)

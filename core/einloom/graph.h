@@ -187,7 +187,8 @@ typedef struct loom_op {
   const loom_dep *const *dep_reads; /* what is read, each once; then, for buffers updated in place,
                                        those as a whole and the ordering behind their readers */
   const loom_dep *const *dep_writes;
-  const uint64_t *ancestors; /* bit a: operation a < op must have run before, itself or by others */
+  size_t n_needs;
+  const int *needs; /* operations that must run before it themselves, ascending */
 } loom_op;
 
 /* A graph whose sizes have these extents and hints (NULL: none), which are copied. */
@@ -203,8 +204,12 @@ LOOM_API const loom_given *loom_graph_given(const loom_graph *g);
 /* The number of the buffer or operation of that name, -1 without one. */
 LOOM_API int loom_graph_find_buffer(const loom_graph *g, const char *name);
 LOOM_API int loom_graph_find_op(const loom_graph *g, const char *name);
-/* Whether op must run after `on`: `on` is an ancestor of it. */
+/* Whether op must run after `on`: `on` is an ancestor of it.  Searches backwards from op, past what
+** cannot lead there; in time of one step where the two are on one path that was added in a row. */
 LOOM_API bool loom_graph_depends(const loom_graph *g, int op, int on);
+/* The operations that must run before it, themselves or by others, ascending, to a list with room for
+** op numbers: how many. */
+LOOM_API size_t loom_graph_ancestors(const loom_graph *g, int op, int *list);
 /* The buffer lives within one kernel and is never stored, or (false) it is. */
 LOOM_API loom_status loom_graph_remove(loom_graph *g, int buffer, bool removed);
 

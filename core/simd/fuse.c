@@ -32,7 +32,6 @@ static void mark(loom_owner *owner, loom_ctx *ctx) {
 
 static bool begin(loom_fusion *f) {
   size_t n = f->n_ops, n_buffers = f->graph->buffers.n;
-  f->n_words = n / 64 + 1;
   f->groups = loom_arena_array(&f->arena, n, sizeof *f->groups);
   int *numbers = loom_arena_array(&f->arena, 3 * (n + n_buffers), sizeof *numbers);
   if (!f->groups || !numbers) {
@@ -71,6 +70,10 @@ void loom_fusion_free(loom_fusion *f) {
     loom_vec_free(ctx, &f->groups[i].ranked);
   }
   loom_vec_free(ctx, &f->order);
+  loom_vec_free(ctx, &f->needs);
+  loom_vec_free(ctx, &f->visited);
+  loom_vec_free(ctx, &f->trail);
+  loom_vec_free(ctx, &f->moves);
   loom_vec_free(ctx, &f->nests);
   loom_vec_free(ctx, &f->tilings);
   loom_table_free(ctx, &f->nest_places);
@@ -118,7 +121,7 @@ static bool use_buffer(loom_fusion *f, int group, int buffer) {
 /* Whether the group itself writes what is read, element by element. */
 static bool is_inner(const loom_fusion *f, const loom_group *g, const loom_dep *read) {
   int writer = f->graph->buffers.at[read->buffer].writer;
-  if (writer < 0 || !loom_bit(g->members, writer)) return false;
+  if (writer < 0 || !loom_fusion_in(f, writer, g)) return false;
   const loom_op *op = loom_fusion_op(f, writer);
   for (size_t i = 0; i < op->n_dep_writes; i++)
     if (op->dep_writes[i] == read) return true;
@@ -172,7 +175,7 @@ static bool is_new(loom_fusion *f, int first, int second) {
 
 static bool propose(loom_fusion *f, int first, int second) {
   if (!is_new(f, first, second)) return !loom_base_failed(f->ctx);
-  loom_fuse_reason reason = loom_fusion_decide(f, first, second);
+  loom_fuse_reason reason = loom_fusion_decide(f, first, second, false);
   if (reason == LOOM_FUSE_OK)
     return loom_vec_push(
         f->ctx, &f->choices,
@@ -258,9 +261,11 @@ static bool sort_groups(loom_fusion *f) {
   return true;
 }
 
-/* The groups a group waits for, in order of the names of the buffers, the last one first, on top of
-** the stack. */
+/* The groups a group waits for: on top of the stack those that make what it reads, the last one by the
+** names of the buffers first; below them those it needs for any reason. */
 static bool push_needed(loom_fusion *f, const loom_group *g) {
+  for (int i = g->needs; i >= 0; i = f->needs.at[i].next)
+    if (!loom_vec_push(f->ctx, &f->stack, loom_fusion_group(f, f->needs.at[i].op))) return false;
   size_t from = f->stack.n;
   for (size_t i = 0; i < g->unmet.n; i++) {
     int buffer = f->graph->deps.at[g->unmet.at[i]]->buffer;
@@ -307,6 +312,7 @@ static bool order_groups(loom_fusion *f) {
   for (size_t i = 0; good && i < f->order.n; i++) good = visit(f, visited, f->order.at[i]);
   loom_realloc_array(f->ctx, visited, f->n_ops, 0, sizeof *visited);
   for (size_t i = 0; good && i < f->numbers.n; i++) f->order.at[i] = f->numbers.at[i];
+  if (good) loom_fusion_label(f);
   return good;
 }
 
@@ -319,9 +325,9 @@ static bool run_round(loom_fusion *f, bool *changed) {
     int first = loom_fusion_group(f, f->choices.at[i].first);
     int second = loom_fusion_group(f, f->choices.at[i].second);
     if (first == second) continue;
-    loom_fuse_reason reason = loom_fusion_decide(f, first, second);
+    loom_fuse_reason reason = loom_fusion_decide(f, first, second, false);
     if (reason == LOOM_FUSE_ERROR) return false;
-    if (reason != LOOM_FUSE_OK || loom_fusion_cycle(f, first, second)) continue;
+    if (reason != LOOM_FUSE_OK) continue;
     if (loom_fusion_join(f, first, second) < 0) return false;
     *changed = true;
   }
@@ -347,11 +353,9 @@ loom_status loom_fusion_pair(loom_fusion *f, int first, int second, loom_fuse_pa
                           loom_fusion_op(f, first)->name, loom_fusion_op(f, second)->name);
   bool opaque = f->groups[a].opaque || f->groups[b].opaque;
   *out = (loom_fuse_pair){.shape = opaque ? LOOM_FUSE_OK : loom_fusion_shape(f, a, b),
-                          .reason = loom_fusion_decide(f, a, b),
+                          .depends = loom_fusion_depends(f, a, b),
+                          .reason = loom_fusion_decide(f, a, b, true),
                           .score = loom_fusion_score(f, a, b)};
-  if (out->reason == LOOM_FUSE_OK && loom_fusion_cycle(f, a, b)) out->reason = LOOM_FUSE_CYCLE;
-  for (int op = f->groups[a].first; op >= 0; op = f->next[op])
-    out->depends |= loom_bit(f->groups[b].ancestors, op);
   bool failed = out->reason == LOOM_FUSE_ERROR || out->shape == LOOM_FUSE_ERROR;
   return failed || loom_base_failed(f->ctx) ? loom_error_status(f->ctx) : LOOM_OK;
 }
@@ -376,9 +380,8 @@ ptrdiff_t loom_fusion_kernels(loom_fusion *f, const loom_fused **kernels) {
 
 static bool add_refusal(loom_fusion *f, int first, int second, const int *place) {
   if (!is_new(f, first, second)) return !loom_base_failed(f->ctx);
-  loom_fuse_reason reason = loom_fusion_decide(f, first, second);
+  loom_fuse_reason reason = loom_fusion_decide(f, first, second, true);
   if (reason == LOOM_FUSE_ERROR) return false;
-  if (reason == LOOM_FUSE_OK && loom_fusion_cycle(f, first, second)) reason = LOOM_FUSE_CYCLE;
   return loom_vec_push(f->ctx, &f->refusals,
                        ((loom_refusal){(size_t)place[first], (size_t)place[second], reason}));
 }

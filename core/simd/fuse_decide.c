@@ -173,7 +173,7 @@ static bool order_holds(const loom_fusion *f, const loom_group *g, int reader) {
     const loom_dep *read = op->dep_reads[i];
     int updated_by = f->graph->buffers.at[read->buffer].updated_by;
     if (read->mode == LOOM_USE_ORDER || updated_by < 0 ||
-        !loom_bit(g->members, f->graph->buffers.at[updated_by].writer))
+        !loom_fusion_in(f, f->graph->buffers.at[updated_by].writer, g))
       continue;
     const loom_dep *update = update_of(f, updated_by);
     if (!update || !reads_as_updated(read, update)) return false;
@@ -184,35 +184,16 @@ static bool order_holds(const loom_fusion *f, const loom_group *g, int reader) {
 
 /* ---- the decision ------------------------------------------------------------------------- */
 
-static bool intersect(size_t n, const uint64_t *a, const uint64_t *b) {
-  for (size_t w = 0; w < n; w++)
-    if (a[w] & b[w]) return true;
-  return false;
-}
-
-/* Whether one of the group's operations is an ancestor of the other group. */
-static bool precedes(const loom_fusion *f, const loom_group *g, const loom_group *other) {
-  if (g->n > 4) return intersect(f->n_words, g->members, other->ancestors);
-  for (int op = g->first; op >= 0; op = f->next[op])
-    if (loom_bit(other->ancestors, op)) return true;
-  return false;
-}
-
-/* The second group depends on the first: what it needs of it must be there at each step, and nothing
-** else that it needs may depend on the first. */
-static loom_fuse_reason behind(loom_fusion *f, const loom_group *a, const loom_group *b) {
-  bool between = false;
+/* The second group needs the first: what it needs of it must be there at each step. */
+static loom_fuse_reason behind(const loom_fusion *f, const loom_group *a, const loom_group *b) {
   for (size_t i = 0; i < b->unmet.n; i++) {
     const loom_dep *dep = f->graph->deps.at[b->unmet.at[i]];
     int writer = f->graph->buffers.at[dep->buffer].writer;
-    if (loom_bit(a->members, writer)) {
-      bool met = dep->mode == LOOM_USE_ORDER ? order_holds(f, b, writer) : is_met(f, dep, writer);
-      if (!met) return LOOM_FUSE_ACCESS_MISMATCH;
-    } else if (!between) {
-      between = precedes(f, a, &f->groups[loom_fusion_group(f, writer)]);
-    }
+    if (!loom_fusion_in(f, writer, a)) continue;
+    bool met = dep->mode == LOOM_USE_ORDER ? order_holds(f, b, writer) : is_met(f, dep, writer);
+    if (!met) return LOOM_FUSE_ACCESS_MISMATCH;
   }
-  return between ? LOOM_FUSE_NODE_BETWEEN : LOOM_FUSE_OK;
+  return LOOM_FUSE_OK;
 }
 
 static bool updates(const loom_fusion *f, const loom_group *g) {
@@ -229,8 +210,8 @@ static bool is_used_by(const loom_fusion *f, const loom_group *a, const loom_gro
       const loom_buffer *buffer = &f->graph->buffers.at[o->outputs[i]];
       if (buffer->output) return false;
       for (size_t k = 0; k < buffer->n_users; k++)
-        if (!loom_bit(a->members, buffer->users[k].op) &&
-            !loom_bit(b->members, buffer->users[k].op))
+        if (!loom_fusion_in(f, buffer->users[k].op, a) &&
+            !loom_fusion_in(f, buffer->users[k].op, b))
           return false;
     }
   }
@@ -238,11 +219,11 @@ static bool is_used_by(const loom_fusion *f, const loom_group *a, const loom_gro
 }
 
 /* A template takes in what runs behind it or, used by nothing else, before it, element by element. */
-static bool suits_template(const loom_fusion *f, const loom_group *a, const loom_group *b) {
+static bool suits_template(const loom_fusion *f, const loom_group *a, const loom_group *b,
+                           bool depends) {
   if (a->template <0 && b->template <0) return true;
   const loom_group *other = a->template <0 ? a : b;
-  if (other->template >= 0 || other->reduces || updates(f, other) || !precedes(f, a, b))
-    return false;
+  if (other->template >= 0 || other->reduces || updates(f, other) || !depends) return false;
   return b->template <0 || is_used_by(f, a, b);
 }
 
@@ -256,21 +237,58 @@ static loom_fuse_reason limits(loom_fusion *f, const loom_group *a, const loom_g
   return holds_more(f, a, b, shared) ? LOOM_FUSE_PEAK_MEMORY : LOOM_FUSE_OK;
 }
 
-loom_fuse_reason loom_fusion_decide(loom_fusion *f, int first, int second) {
+/* How the two depend on each other. */
+typedef struct relation {
+  loom_fuse_path path; /* of the second to the first */
+  bool depends, wrong; /* in the graph: the second on the first, the first on the second */
+  bool cycle;          /* by way of third groups alone */
+} relation;
+
+static bool needs(loom_fusion *f, const loom_group *b, const loom_group *a) {
+  for (int i = b->needs; i >= 0; i = f->needs.at[i].next)
+    if (loom_fusion_in(f, f->needs.at[i].op, a)) return true;
+  return false;
+}
+
+/* Where it is not asked exactly a path through groups counts as one in the graph: both refuse. */
+static bool relate(loom_fusion *f, int first, int second, bool exact, relation *out) {
+  loom_fuse_path back;
+  *out = (relation){.wrong = false};
+  if (!loom_fusion_path(f, first, second, &out->path) || !loom_fusion_path(f, second, first, &back))
+    return false;
+  out->depends =
+      out->path.direct || (out->path.between && (!exact || loom_fusion_depends(f, first, second)));
+  out->wrong = back.direct || (back.between && (!exact || loom_fusion_depends(f, second, first)));
+  out->cycle = (out->path.between && !out->depends) || (back.between && !out->wrong);
+  return true;
+}
+
+/* The rules that need no loops. */
+static loom_fuse_reason by_order(loom_fusion *f, int first, int second, bool exact) {
   const loom_group *a = &f->groups[first], *b = &f->groups[second];
-  if (a->opaque) return LOOM_FUSE_FIRST_OPAQUE;
-  if (b->opaque) return LOOM_FUSE_SECOND_OPAQUE;
-  if (precedes(f, b, a)) return LOOM_FUSE_WRONG_ORDER;
-  if (!suits_template(f, a, b)) return LOOM_FUSE_UNFIT_FOR_TEMPLATE;
   int64_t shared = loom_fusion_shared(f, first, second);
-  loom_fuse_reason reason = limits(f, a, b, shared);
+  loom_fuse_reason limit = limits(f, a, b, shared);
+  if (!exact && limit != LOOM_FUSE_OK) return limit;
+  if (!exact && distance(a, b) > FARTHEST && !needs(f, b, a)) return LOOM_FUSE_TOO_FAR;
+  relation r;
+  if (!relate(f, first, second, exact, &r)) return LOOM_FUSE_ERROR;
+  if (r.wrong) return LOOM_FUSE_WRONG_ORDER;
+  if (!suits_template(f, a, b, r.depends)) return LOOM_FUSE_UNFIT_FOR_TEMPLATE;
+  if (limit != LOOM_FUSE_OK) return limit;
+  loom_fuse_reason reason = r.depends ? behind(f, a, b) : LOOM_FUSE_OK;
   if (reason != LOOM_FUSE_OK) return reason;
-  if (precedes(f, a, b)) {
-    reason = behind(f, a, b);
-  } else if (shared < LEAST_BYTES && !f->options.unshared) {
-    reason = LOOM_FUSE_LITTLE_SHARED_DATA;
-  } else if (distance(a, b) > FARTHEST) {
-    reason = LOOM_FUSE_TOO_FAR;
-  }
-  return reason == LOOM_FUSE_OK ? loom_fusion_shape(f, first, second) : reason;
+  if (r.depends && r.path.between) return LOOM_FUSE_NODE_BETWEEN;
+  if (!r.depends && shared < LEAST_BYTES && !f->options.unshared)
+    return LOOM_FUSE_LITTLE_SHARED_DATA;
+  if (!r.depends && distance(a, b) > FARTHEST) return LOOM_FUSE_TOO_FAR;
+  return r.cycle ? LOOM_FUSE_CYCLE : LOOM_FUSE_OK;
+}
+
+loom_fuse_reason loom_fusion_decide(loom_fusion *f, int first, int second, bool exact) {
+  if (f->groups[first].opaque) return LOOM_FUSE_FIRST_OPAQUE;
+  if (f->groups[second].opaque) return LOOM_FUSE_SECOND_OPAQUE;
+  loom_fuse_reason reason = by_order(f, first, second, exact);
+  if (reason != LOOM_FUSE_OK && (reason != LOOM_FUSE_CYCLE || !exact)) return reason;
+  loom_fuse_reason shape = loom_fusion_shape(f, first, second);
+  return shape == LOOM_FUSE_OK ? reason : shape;
 }

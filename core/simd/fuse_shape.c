@@ -141,7 +141,7 @@ static bool rank(loom_fusion *f, loom_fuse_candidates *list, const loom_fuse_can
 
 static bool add_candidate(loom_fusion *f, loom_group *g, const loom_fuse_candidate *c) {
   if (loom_id_set_has(&g->names, c->name)) return true;
-  return loom_id_set_add(&f->arena, &g->names, c->name, f->graph->buffers.n + 1) &&
+  return loom_id_set_add(&f->arena, &g->names, c->name) &&
          loom_vec_push(f->ctx, &g->candidates, *c) && rank(f, &g->ranked, c);
 }
 
@@ -151,7 +151,7 @@ static bool tile(loom_fusion *f, loom_group *g) {
   int nest = nest_number(f, g->first);
   ptrdiff_t n = loom_tiling_candidates(f->graph, g->first, loom_group_extent(f, g),
                                        loom_int(f->ctx, 1), &list);
-  if (n < 0 || nest < 0 || !loom_id_set_add(&f->arena, &g->nests, nest, f->n_ops)) return false;
+  if (n < 0 || nest < 0 || !loom_id_set_add(&f->arena, &g->nests, nest)) return false;
   for (ptrdiff_t i = 0; i < n; i++) {
     loom_fuse_candidate c = {list[i].buffer + 1, list[i].score, tiling_number(f, &list[i].tiling)};
     if (c.tiling < 0 || !add_candidate(f, g, &c)) return false;
@@ -172,7 +172,7 @@ bool loom_group_join_tilings(loom_fusion *f, loom_group *a, loom_group *b) {
   if (a->reduces || b->reduces || a->template >= 0 || b->template >= 0) return true;
   if ((!a->tiled && !tile(f, a)) || (!b->tiled && !tile(f, b))) return false;
   for (size_t i = 0; i < b->nests.n; i++)
-    if (!loom_id_set_add(&f->arena, &a->nests, b->nests.at[i], f->n_ops)) return false;
+    if (!loom_id_set_add(&f->arena, &a->nests, b->nests.at[i])) return false;
   return join_candidates(f, a, b);
 }
 
@@ -248,7 +248,7 @@ static bool reads_from(const loom_fusion *f, int op, const loom_group *g) {
   const loom_op *o = loom_fusion_op(f, op);
   for (size_t i = 0; i < o->n_dep_reads; i++) {
     int writer = f->graph->buffers.at[o->dep_reads[i]->buffer].writer;
-    if (writer >= 0 && loom_bit(g->members, writer)) return true;
+    if (writer >= 0 && loom_fusion_in(f, writer, g)) return true;
   }
   return false;
 }

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Groups of operations that become kernels, for the code in core/simd/fuse*.c.
 ** Invariant: every operation is in one group; the facts of a group are those of its operations
-** together, so that a pair is decided without looking at them again.  `above` and `below` are closed:
-** they know of paths through groups. */
+** together, so that a pair is decided without looking at them again.  A group has a larger label than
+** those it needs. */
 #ifndef EINLOOM_FUSION_H
 #define EINLOOM_FUSION_H
 
 #include "ranges/ranges.h"
 #include "simd/graph.h"
-
-/* Numbers below a limit, each once, in order of entry. */
-typedef struct loom_id_set {
-  int *at;
-  size_t n, capacity;
-  uint64_t *bits; /* one for each number, once there are many; else NULL */
-} loom_id_set;
+#include "simd/idset.h"
 
 /* A candidate of a group; `name` is the buffer it suits + 1. */
 typedef struct loom_fuse_candidate {
@@ -37,10 +31,12 @@ typedef struct loom_group {
   bool opaque, reduces, split_scan;
   int template; /* the operation that takes in neighbours; -1: none */
   int min_order, max_order;
-  uint64_t *members, *ancestors; /* operations, and those they depend on in the graph */
-  uint64_t *above, *below;       /* operations of the groups before and behind it */
-  loom_id_set deps;              /* accesses, reads and writes alike */
-  loom_id_set unmet;             /* reads of what operations outside the group write */
+  int needs, last_need;  /* operations of others that it needs, by place in f->needs; -1: none */
+  int64_t label;         /* its place in an order in which groups may run */
+  int before, behind;    /* groups in this order; -1: none */
+  uint32_t mark, listed; /* the search that saw it last, as a group and as one that is needed */
+  loom_id_set deps;      /* accesses, reads and writes alike */
+  loom_id_set unmet;     /* reads of what operations outside the group write */
   LOOM_VEC(loom_storage_use) storages;
   bool tiled; /* the rest is known; of groups without reductions */
   loom_id_set nests, names;
@@ -55,6 +51,23 @@ typedef struct loom_fuse_choice {
   size_t place; /* in the order in which the pairs were found */
 } loom_fuse_choice;
 
+/* An operation that a group needs. */
+typedef struct loom_fuse_need {
+  int op, next; /* next: place in f->needs; -1: none */
+} loom_fuse_need;
+
+/* A group that is moved in the order by labels. */
+typedef struct loom_fuse_move {
+  int64_t label;
+  int group;
+} loom_fuse_move;
+
+/* How a group depends on another. */
+typedef struct loom_fuse_path {
+  bool direct;  /* it needs an operation of it */
+  bool between; /* it needs a third group that depends on it */
+} loom_fuse_path;
+
 /* A group that uses a buffer. */
 typedef struct loom_buffer_use {
   int group, next; /* next: place in f->uses; -1: none */
@@ -66,12 +79,18 @@ struct loom_fusion {
   loom_arena arena;
   loom_graph *graph;
   loom_fusion_options options;
-  size_t n_ops, n_words; /* of a set of operations */
-  loom_group *groups;    /* by their number: one of their operations */
-  int *parent, *next;    /* by operation: towards its group's number; the next of its group, -1 */
-  int *nest_of;          /* by operation: place in nests; -1: not known */
-  LOOM_VEC(int) order;   /* numbers of groups */
-  LOOM_VEC(int) nests;   /* operations, one for each list of sizes */
+  size_t n_ops;
+  loom_group *groups;  /* by their number: one of their operations */
+  int *parent, *next;  /* by operation: towards its group's number; the next of its group, -1 */
+  int *nest_of;        /* by operation: place in nests; -1: not known */
+  LOOM_VEC(int) order; /* numbers of groups */
+  LOOM_VEC(loom_fuse_need) needs;
+  int first;                /* group by its label */
+  uint32_t search, listing; /* numbers of searches, and of the lists of needs looked through */
+  LOOM_VEC(int) visited;    /* by a search: groups between its ends */
+  LOOM_VEC(int) trail;      /* groups that it has still to visit */
+  LOOM_VEC(loom_fuse_move) moves;
+  LOOM_VEC(int) nests; /* operations, one for each list of sizes */
   LOOM_VEC(loom_tiling) tilings;
   loom_table nest_places, tiling_places;
   loom_idmap fits;     /* nest and tiling -> 1: no, 2: yes */
@@ -93,13 +112,25 @@ struct loom_fusion {
 };
 
 /* The number of the group an operation is in. */
-int loom_fusion_group(loom_fusion *f, int op);
+int loom_fusion_group(const loom_fusion *f, int op);
+static inline bool loom_fusion_in(const loom_fusion *f, int op, const loom_group *g) {
+  return loom_fusion_group(f, op) == (int)(g - f->groups);
+}
 /* A group for every operation.  False with an error. */
 bool loom_fusion_begin(loom_fusion *f);
 /* Puts the operations of b behind those of a: the number of the group, -1 with an error. */
 int loom_fusion_join(loom_fusion *f, int a, int b);
-/* Whether a group that is neither would have to run between them. */
-bool loom_fusion_cycle(const loom_fusion *f, int a, int b);
+
+/* How group b depends on a.  Leaves in f->visited the groups with labels between theirs that b needs,
+** unless there is one that depends on a.  False with an error. */
+bool loom_fusion_path(loom_fusion *f, int a, int b, loom_fuse_path *out);
+/* Gives the groups labels by their order in f->order. */
+void loom_fusion_label(loom_fusion *f);
+/* The place of b becomes that of both in the order by labels; neither depends on the other through a
+** third. */
+bool loom_fusion_merge_labels(loom_fusion *f, int a, int b);
+/* Enters an operation that the group needs. */
+bool loom_fusion_need(loom_fusion *f, loom_group *g, int op);
 static inline const loom_op *loom_fusion_op(const loom_fusion *f, int op) {
   return &f->graph->ops.at[op];
 }
@@ -110,16 +141,15 @@ static inline loom_expr loom_group_reduction(const loom_fusion *f, const loom_gr
   return f->graph->ops.at[g->lead].reduction_extent;
 }
 
-/* Sets of numbers below a limit, in the arena. */
-bool loom_id_set_has(const loom_id_set *set, int id);
-bool loom_id_set_add(loom_arena *arena, loom_id_set *set, int id, size_t limit);
-
 /* Tilings of groups: b's facts become a's.  False with an error. */
 bool loom_group_join_tilings(loom_fusion *f, loom_group *a, loom_group *b);
 /* Whether the loops of two groups go together. */
 loom_fuse_reason loom_fusion_shape(loom_fusion *f, int first, int second);
-/* The scheduler's decision; the loop shapes are asked last. */
-loom_fuse_reason loom_fusion_decide(loom_fusion *f, int first, int second);
+/* The scheduler's decision; the loop shapes are asked last.  Exact: the reason is that of the first
+** rule that refuses, for which the whole graph may be searched; else it may be that of a later one. */
+loom_fuse_reason loom_fusion_decide(loom_fusion *f, int first, int second, bool exact);
+/* Whether an operation of group b depends on one of a in the graph. */
+bool loom_fusion_depends(const loom_fusion *f, int a, int b);
 /* Bytes of the accesses common to both. */
 int64_t loom_fusion_shared(const loom_fusion *f, int first, int second);
 loom_fuse_score loom_fusion_score(const loom_fusion *f, int first, int second);

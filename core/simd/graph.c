@@ -141,6 +141,9 @@ void loom_graph_free(loom_graph *g) {
   loom_vec_free(ctx, &g->found);
   loom_vec_free(ctx, &g->stamps);
   loom_vec_free(ctx, &g->candidates);
+  loom_vec_free(ctx, &g->reach);
+  loom_vec_free(ctx, &g->stack);
+  loom_vec_free(ctx, &g->numbers);
   loom_table_free(ctx, &g->buffer_names);
   loom_table_free(ctx, &g->op_names);
   loom_table_free(ctx, &g->merged_places);
@@ -190,11 +193,6 @@ int loom_graph_find_buffer(const loom_graph *g, const char *name) {
 
 int loom_graph_find_op(const loom_graph *g, const char *name) {
   return (int)loom_table_find(&g->op_names, loom_table_hash_text(name), same_op, g, name);
-}
-
-bool loom_graph_depends(const loom_graph *g, int op, int on) {
-  return op >= 0 && (size_t)op < g->ops.n && on >= 0 && on < op &&
-         loom_bit(g->ops.at[op].ancestors, on);
 }
 
 /* ---- buffers ------------------------------------------------------------------------------ */

@@ -24,6 +24,16 @@ typedef struct loom_candidates {
   const loom_candidate *list;
 } loom_candidates;
 
+/* What is known of the operations before one.  A chain is a list of operations each of which needs the
+** one before it. */
+typedef struct loom_reach {
+  int level;     /* needs in a row that lead to it, at most */
+  int low;       /* the first of it and those before it */
+  int chain;     /* the first operation of its chain */
+  bool is_tail;  /* nothing of its chain is behind it */
+  uint32_t mark; /* the search that saw it last */
+} loom_reach;
+
 struct loom_graph {
   loom_owner owner;
   loom_ctx *ctx;
@@ -38,7 +48,11 @@ struct loom_graph {
   LOOM_VEC(loom_dep *) deps;
   LOOM_VEC(const loom_dep *) found;     /* of the operation that is being added */
   LOOM_VEC(loom_candidates) candidates; /* by operation */
-  LOOM_VEC(uint32_t) stamps;            /* by buffer: the epoch in which it was last seen */
+  LOOM_VEC(loom_reach) reach;           /* by operation */
+  LOOM_VEC(int) stack;                  /* as long as the list of operations */
+  LOOM_VEC(int) numbers;
+  uint32_t search;           /* the number of searches */
+  LOOM_VEC(uint32_t) stamps; /* by buffer: the epoch in which it was last seen */
   uint32_t epoch;
   loom_table buffer_names, op_names, merged_places, dep_places;
 };
@@ -53,9 +67,9 @@ const loom_dep *loom_graph_dep(loom_graph *g, const loom_use *use, size_t n,
                                const loom_extent *loops);
 /* Enters op as a user of the buffer, once; order gives way to any other use. */
 bool loom_graph_use(loom_graph *g, int buffer, int op, bool order);
-
-static inline bool loom_bit(const uint64_t *bits, int i) {
-  return bits[i / 64] >> (i % 64) & 1;
-}
+/* Fills op->needs.  False with an error. */
+bool loom_graph_find_needs(loom_graph *g, const loom_op_info *info, loom_op *op);
+/* Enters the labels of the next operation. */
+bool loom_graph_label(loom_graph *g, const loom_op *op);
 
 #endif

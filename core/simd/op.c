@@ -243,23 +243,6 @@ static bool find_deps(loom_graph *g, loom_op *op) {
   return true;
 }
 
-static void add_ancestor(const loom_graph *g, uint64_t *bits, int op) {
-  if (op < 0 || loom_bit(bits, op)) return;
-  const uint64_t *more = g->ops.at[op].ancestors;
-  for (int i = 0; i <= op / 64; i++) bits[i] |= more[i];
-  bits[op / 64] |= UINT64_C(1) << (op % 64);
-}
-
-static bool find_ancestors(loom_graph *g, const loom_op_info *info, loom_op *op) {
-  uint64_t *bits = loom_arena_array(&g->arena, g->ops.n / 64 + 1, sizeof *bits);
-  if (!bits) return false;
-  for (size_t i = 0; i < op->n_dep_reads; i++)
-    add_ancestor(g, bits, g->buffers.at[op->dep_reads[i]->buffer].writer);
-  for (size_t i = 0; i < info->n_after; i++) add_ancestor(g, bits, info->after[i]);
-  op->ancestors = bits;
-  return true;
-}
-
 static loom_sizes sizes_of(const loom_graph *g, int buffer) {
   const loom_buffer *b = &g->buffers.at[buffer];
   return (loom_sizes){b->rank, b->sizes};
@@ -282,7 +265,7 @@ static bool derive(loom_graph *g, const loom_op_info *info, loom_op *op) {
   op->extent = product(g->ctx, op->n_pointwise, op->loops);
   op->reduction_extent = product(g->ctx, op->n_reduction, op->loops + op->n_pointwise);
   return op->extent != LOOM_NONE && op->reduction_extent != LOOM_NONE && find_deps(g, op) &&
-         find_ancestors(g, info, op);
+         loom_graph_find_needs(g, info, op);
 }
 
 /* ---- adding ------------------------------------------------------------------------------- */
@@ -304,7 +287,8 @@ int loom_graph_op(loom_graph *g, const loom_op_info *info) {
   loom_op op;
   int number = (int)g->ops.n;
   if (!check(g, info) || !copy(g, info, &op) || !derive(g, info, &op) || loom_base_failed(g->ctx) ||
-      !loom_vec_reserve(g->ctx, &g->ops, 1) || !enter(g, &op, number) ||
+      !loom_vec_reserve(g->ctx, &g->ops, 1) || !loom_graph_label(g, &op) ||
+      !enter(g, &op, number) ||
       !loom_table_add(g->ctx, &g->op_names, loom_table_hash_text(op.name), (uint32_t)number))
     return -1;
   g->ops.at[g->ops.n++] = op;

@@ -17,8 +17,7 @@ typedef struct scheduler {
   size_t n;
   size_t split; /* where operations that share nothing with those before begin; 0: nowhere */
   bool touches; /* some buffer is stamped */
-  uint64_t *unfinished; /* reductions of the current loop, one bit each */
-  size_t n_words;
+  LOOM_VEC(int) unfinished; /* reductions of the current loop */
 } scheduler;
 
 /* ---- buffers of the current loop ---------------------------------------------------------- */
@@ -56,18 +55,18 @@ static void close_loop(scheduler *s) {
 
 static void open_loop(scheduler *s) {
   s->steps[s->n++] = LOOM_REDUCTION_ON;
-  memset(s->unfinished, 0, s->n_words * sizeof *s->unfinished);
+  s->unfinished.n = 0;
   forget_buffers(s);
 }
 
-static bool waits(const scheduler *s, const loom_op *op, int number) {
-  for (int i = 0; i <= number / 64; i++)
-    if (s->unfinished[i] & op->ancestors[i]) return true;
+static bool waits(const scheduler *s, int number) {
+  for (size_t i = s->unfinished.n; i-- > 0;)
+    if (loom_graph_depends(s->g, number, s->unfinished.at[i])) return true;
   return false;
 }
 
-static void add_inside(scheduler *s, const loom_op *op, int number) {
-  if (s->reduces && waits(s, op, number)) {
+static bool add_inside(scheduler *s, const loom_op *op, int number) {
+  if (s->reduces && waits(s, number)) {
     close_loop(s);
     open_loop(s);
   }
@@ -75,10 +74,9 @@ static void add_inside(scheduler *s, const loom_op *op, int number) {
   s->split = !apart ? 0 : s->split ? s->split : s->n;
   s->steps[s->n++] = number;
   touch(s, op->n_dep_reads, op->dep_reads);
-  if (op->kind == LOOM_OP_REDUCTION)
-    s->unfinished[number / 64] |= UINT64_C(1) << (number % 64);
-  else
-    touch(s, op->n_dep_writes, op->dep_writes);
+  if (op->kind == LOOM_OP_REDUCTION) return loom_vec_push(s->g->ctx, &s->unfinished, number);
+  touch(s, op->n_dep_writes, op->dep_writes);
+  return true;
 }
 
 static void add_behind(scheduler *s, int number) {
@@ -104,11 +102,7 @@ static bool begin(scheduler *s, loom_expr extent, loom_expr reduction_extent) {
   s->extent = loom_simplify(g->ctx, extent);
   s->reduction_extent = loom_simplify(g->ctx, reduction_extent);
   s->reduces = s->reduction_extent != loom_int(g->ctx, 1);
-  s->n_words = g->ops.n / 64 + 1;
-  s->unfinished = loom_realloc_array(g->ctx, NULL, 0, s->n_words, sizeof *s->unfinished);
-  if (!s->unfinished || !loom_vec_reserve(g->ctx, &g->stamps, g->buffers.n - g->stamps.n))
-    return false;
-  memset(s->unfinished, 0, s->n_words * sizeof *s->unfinished);
+  if (!loom_vec_reserve(g->ctx, &g->stamps, g->buffers.n - g->stamps.n)) return false;
   while (g->stamps.n < g->buffers.n) g->stamps.at[g->stamps.n++] = 0;
   forget_buffers(s);
   return !loom_base_failed(g->ctx);
@@ -130,13 +124,13 @@ ptrdiff_t loom_schedule(loom_graph *g, size_t n, const int *ops, loom_expr exten
     const loom_op *op = &g->ops.at[ops[i]];
     place where = place_of(g->ctx, op, s.extent, s.reduction_extent);
     if (where == INSIDE)
-      add_inside(&s, op, ops[i]);
+      good = add_inside(&s, op, ops[i]);
     else if (where == BEHIND)
       add_behind(&s, ops[i]);
     else
       fits = false;
   }
-  loom_realloc_array(g->ctx, s.unfinished, s.n_words, 0, sizeof *s.unfinished);
+  loom_vec_free(g->ctx, &s.unfinished);
   if (!good || loom_base_failed(g->ctx)) return -1;
   return fits ? (ptrdiff_t)s.n : 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "random_expr.h"
+#include "simd/idset.h"
 
 enum { MOST_OPS = 150, ROUNDS = 40 };
 
@@ -19,8 +20,9 @@ static loom_expr variable(loom_ctx *ctx, const char *name) {
   return loom_symbol(ctx, name, &(loom_assume){.integer = true, .has_min = true});
 }
 
-/* Operation i writes buffer i + 1 (buffer 0 is an input) and reads those of the list. */
-static int add(loom_graph *g, loom_ctx *ctx, int i, size_t n_reads, const int *reads) {
+/* Operation i writes buffer i + 1 (buffer 0 is an input), reads those of the list and comes behind the
+** operation `after` (-1: none). */
+static int add(loom_graph *g, loom_ctx *ctx, int i, size_t n_reads, const int *reads, int after) {
   char name[32];
   loom_expr sizes[] = {loom_int(ctx, 8), loom_int(ctx, 16)};
   snprintf(name, sizeof name, "buf%d", i + 1);
@@ -37,7 +39,9 @@ static int add(loom_graph *g, loom_ctx *ctx, int i, size_t n_reads, const int *r
                                           .n_reads = n_reads,
                                           .reads = uses,
                                           .n_writes = 1,
-                                          .writes = &write});
+                                          .writes = &write,
+                                          .n_after = after >= 0,
+                                          .after = &after});
 }
 
 static loom_graph *begin(loom_ctx *ctx) {
@@ -58,8 +62,26 @@ static void check_ancestors(const loom_graph *g, int n, bool (*edge)[MOST_OPS]) 
       reach[i][k] = edge[i][k];
       for (int m = k + 1; m < i && !reach[i][k]; m++) reach[i][k] = reach[i][m] && reach[m][k];
     }
-  for (int i = 0; i < n; i++)
-    for (int k = 0; k < n; k++) assert_int_equal(loom_graph_depends(g, i, k), reach[i][k]);
+  for (int i = 0; i < n; i++) {
+    int list[MOST_OPS];
+    size_t n_listed = loom_graph_ancestors(g, i, list), place = 0;
+    for (int k = 0; k < n; k++) {
+      assert_int_equal(loom_graph_depends(g, i, k), reach[i][k]);
+      if (reach[i][k]) assert_int_equal(list[place++], k);
+    }
+    assert_int_equal(n_listed, place);
+  }
+}
+
+/* What operation i reads: all from anywhere, or mostly from near, so that there are long chains with
+** branches. */
+static size_t choose_reads(uint64_t *seed, int i, bool near, int reads[4]) {
+  size_t n = (size_t)random_below(seed, 4);
+  for (size_t k = 0; k < n; k++) {
+    int back = near && random_below(seed, 8) ? random_below(seed, 4) : random_below(seed, i + 1);
+    reads[k] = back > i ? 0 : i - back;
+  }
+  return n;
 }
 
 static void test_ancestors(void **state) {
@@ -72,13 +94,12 @@ static void test_ancestors(void **state) {
     int n = 1 + random_below(&seed, MOST_OPS);
     memset(edge, 0, sizeof edge);
     for (int i = 0; i < n; i++) {
-      int reads[3];
-      size_t n_reads = (size_t)random_below(&seed, 4);
-      for (size_t k = 0; k < n_reads; k++) {
-        reads[k] = random_below(&seed, i + 1);
+      int reads[4], after = random_below(&seed, 6) ? -1 : random_below(&seed, i + 1) - 1;
+      size_t n_reads = choose_reads(&seed, i, round % 2 == 0, reads);
+      for (size_t k = 0; k < n_reads; k++)
         if (reads[k] > 0) edge[i][reads[k] - 1] = true;
-      }
-      assert_int_equal(add(g, ctx, i, n_reads, reads), i);
+      if (after >= 0) edge[i][after] = true;
+      assert_int_equal(add(g, ctx, i, n_reads, reads, after), i);
     }
     check_ancestors(g, n, edge);
     loom_graph_free(g);
@@ -93,7 +114,7 @@ static void test_equal_accesses(void **state) {
   loom_graph *g = begin(ctx);
   const loom_op *ops;
   for (int i = 0; i < 100; i++)
-    assert_int_equal(add(g, ctx, i, i > 0 ? 2 : 1, (int[]){i, i / 2}), i);
+    assert_int_equal(add(g, ctx, i, i > 0 ? 2 : 1, (int[]){i, i / 2}, -1), i);
   loom_graph_ops(g, &ops);
   for (int i = 1; i < 100; i++) {
     assert_ptr_equal(ops[i].dep_reads[0], ops[i - 1].dep_writes[0]);
@@ -105,6 +126,45 @@ static void test_equal_accesses(void **state) {
   assert_int_equal(buffers[10].n_users, 3);
   loom_graph_free(g);
   loom_ctx_free(ctx);
+}
+
+/* Sets of numbers against one flag for each. */
+static void test_sets(void **state) {
+  (void)state;
+  uint64_t seed = test_seed("test_graph: sets");
+  for (int round = 0; round < ROUNDS; round++) {
+    loom_ctx *ctx = loom_ctx_new();
+    loom_arena arena;
+    loom_arena_init(&arena, ctx);
+    loom_id_set sets[2] = {0};
+    static bool in[2][4 * MOST_OPS];
+    memset(in, 0, sizeof in);
+    int limit = 1 + random_below(&seed, 4 * MOST_OPS);
+    for (int i = 0; i < 8 * MOST_OPS; i++) {
+      int which = random_below(&seed, 2), id = random_below(&seed, limit);
+      loom_id_set *set = &sets[which];
+      if (random_below(&seed, 3) || set->n == 0) {
+        assert_true(loom_id_set_add(&arena, set, id));
+        in[which][id] = true;
+      } else {
+        size_t place = (size_t)random_below(&seed, (int)set->n);
+        in[which][set->at[place]] = false;
+        loom_id_set_drop(set, place);
+      }
+      int asked = random_below(&seed, limit);
+      assert_int_equal(loom_id_set_has(set, asked), in[which][asked]);
+    }
+    assert_true(loom_id_set_join(&arena, &sets[0], &sets[1]));
+    size_t n = 0;
+    for (int id = 0; id < limit; id++) {
+      bool expected = in[0][id] || in[1][id];
+      assert_int_equal(loom_id_set_has(&sets[0], id), expected);
+      n += expected;
+    }
+    assert_int_equal(sets[0].n, n);
+    loom_arena_free(&arena);
+    loom_ctx_free(ctx);
+  }
 }
 
 enum { SOME_OPS = 40 };
@@ -134,7 +194,7 @@ static bool plan_all(loom_ctx *ctx, loom_graph *g) {
 static bool build_all(loom_ctx *ctx) {
   loom_graph *g = begin(ctx);
   bool good = g != NULL;
-  for (int i = 0; good && i < SOME_OPS; i++) good = add(g, ctx, i, 2, (int[]){i, i / 3}) == i;
+  for (int i = 0; good && i < SOME_OPS; i++) good = add(g, ctx, i, 2, (int[]){i, i / 3}, -1) == i;
   good = good && plan_all(ctx, g);
   loom_graph_free(g);
   return good;
@@ -155,6 +215,6 @@ static void test_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_ancestors),
                                      cmocka_unit_test(test_equal_accesses),
-                                     cmocka_unit_test(test_memory)};
+                                     cmocka_unit_test(test_sets), cmocka_unit_test(test_memory)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

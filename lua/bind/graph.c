@@ -386,17 +386,6 @@ static void set_deps(bind_scope *s, const loom_graph *g, const char *key, size_t
   lua_setfield(s->L, -2, key);
 }
 
-static void set_ancestors(lua_State *L, const loom_graph *g, int op) {
-  lua_Integer n = 0;
-  lua_newtable(L);
-  for (int i = 0; i < op; i++) {
-    if (!loom_graph_depends(g, op, i)) continue;
-    lua_pushstring(L, op_name(g, i));
-    lua_rawseti(L, -2, ++n);
-  }
-  lua_setfield(L, -2, "ancestors");
-}
-
 static void push_op(bind_scope *s, const loom_graph *g, int i) {
   lua_State *L = s->L;
   const loom_op *ops;
@@ -421,7 +410,6 @@ static void push_op(bind_scope *s, const loom_graph *g, int i) {
   bind_set_expr(s, "reduction_extent", op->reduction_extent);
   set_deps(s, g, "dep_reads", op->n_dep_reads, op->dep_reads);
   set_deps(s, g, "dep_writes", op->n_dep_writes, op->dep_writes);
-  set_ancestors(L, g, i);
 }
 
 /* g:ops() -> list of what is known of each.  [-0, +1, v] */
@@ -446,6 +434,21 @@ static int l_depends(lua_State *L) {
   return 1;
 }
 
+/* g:ancestors(op) -> names of the operations that must run before it, in order.  [-0, +1, v] */
+static int l_ancestors(lua_State *L) {
+  bind_scope s;
+  loom_graph *g = bind_check_graph(&s, L, 1);
+  int op = check_number(&s, g, 2, true);
+  int *list = lua_newuserdatauv(L, (size_t)op * sizeof *list, 0);
+  size_t n = loom_graph_ancestors(g, op, list);
+  lua_createtable(L, (int)n, 0);
+  for (size_t i = 0; i < n; i++) {
+    lua_pushstring(L, op_name(g, list[i]));
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 void bind_open_graph(lua_State *L) {
   static const luaL_Reg makers[] = {{"graph", l_graph}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"buffer", l_buffer},
@@ -454,6 +457,7 @@ void bind_open_graph(lua_State *L) {
                                      {"buffers", l_buffers},
                                      {"ops", l_ops},
                                      {"depends", l_depends},
+                                     {"ancestors", l_ancestors},
                                      {"plan", bind_graph_plan},
                                      {"fusion", bind_graph_fusion},
                                      {"schedule", bind_graph_schedule},

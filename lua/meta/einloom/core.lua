@@ -558,7 +558,7 @@ function core.index_narrow(extent, sizes, options) end
 ---@alias einloom.OpInfo { name: string, kind?: einloom.OpKind, reduce?: string, call?: string, inputs?: einloom.Number[][], pointwise?: einloom.Expr[][], reduction?: einloom.Expr[][], reads?: einloom.Use[], writes?: einloom.Use[], mutates?: string[], after?: string[], hint?: "default"|"inner"|"outer"|"outer_tiny", split?: boolean, extensible?: boolean }
 ---@alias einloom.Dep { id: integer, buffer: string, mode: string, index?: einloom.Expr, loops?: einloom.Expr[][], elements: einloom.Expr, bytes: integer, accumulates?: boolean, indirect?: boolean, contiguous?: boolean, stride1_last?: boolean }
 ---@alias einloom.BufferFacts { name: string, sizes: einloom.Expr[], strides: einloom.Expr[], offset: einloom.Expr, dtype: einloom.Dtype, itemsize: integer, output: boolean, removed: boolean, elements: einloom.Expr, storage: einloom.Expr, writer?: string, updates?: string, updated_by?: string, users: { op: string, order: boolean }[] }
----@alias einloom.OpFacts { name: string, kind: einloom.OpKind, reduce?: string, call?: string, flops: einloom.Expr, pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: einloom.Use[], writes: einloom.Use[], outputs: string[], mutates: string[], hint: string, split?: boolean, extensible?: boolean, extent: einloom.Expr, reduction_extent: einloom.Expr, dep_reads: einloom.Dep[], dep_writes: einloom.Dep[], ancestors: string[] }
+---@alias einloom.OpFacts { name: string, kind: einloom.OpKind, reduce?: string, call?: string, flops: einloom.Expr, pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: einloom.Use[], writes: einloom.Use[], outputs: string[], mutates: string[], hint: string, split?: boolean, extensible?: boolean, extent: einloom.Expr, reduction_extent: einloom.Expr, dep_reads: einloom.Dep[], dep_writes: einloom.Dep[] }
 
 ---@class einloom.CoreGraph: userdata
 ---@field close fun(self: einloom.CoreGraph)
@@ -568,6 +568,7 @@ function core.index_narrow(extent, sizes, options) end
 ---@field buffers fun(self: einloom.CoreGraph): einloom.BufferFacts[]
 ---@field ops fun(self: einloom.CoreGraph): einloom.OpFacts[]
 ---@field depends fun(self: einloom.CoreGraph, op: string, on: string): boolean
+---@field ancestors fun(self: einloom.CoreGraph, op: string): string[]
 ---@field schedule fun(self: einloom.CoreGraph, operations: string[], extents: einloom.Number[]): string[]?, string?, string?
 ---@field candidates fun(self: einloom.CoreGraph, op: string, extents: einloom.Number[]): { buffer?: string, score: einloom.Expr, tiling: einloom.Tiling }[]?, string?, string?
 ---@field block_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.Tiling[]?, string?, string?

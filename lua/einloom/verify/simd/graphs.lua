@@ -158,11 +158,11 @@ local function check_deps(run, texts, at, expected, got)
   for i, dep in ipairs(expected) do check_dep(run, texts, ("%s[%d]"):format(at, i), dep, got[i]) end
 end
 
-local function check_node(run, texts, raw, op)
+local function check_node(run, texts, raw, graph, op)
   local at = "nodes." .. raw.name
   if raw.outputs then graphs.check_names(run, at .. ".outputs", raw.outputs, op.outputs) end
   if raw.ancestors then
-    graphs.check_names(run, at .. ".ancestors", raw.ancestors, op.ancestors)
+    graphs.check_names(run, at .. ".ancestors", raw.ancestors, graph:ancestors(op.name))
   end
   if raw.group then
     text.check_list(run, texts, at .. ".group", raw.group, { op.extent, op.reduction_extent })
@@ -180,7 +180,7 @@ end
 ---@param raw table
 ---@param graph einloom.CoreGraph
 function graphs.check(run, texts, raw, graph)
-  for i, op in ipairs(graph:ops()) do check_node(run, texts, raw.nodes[i], op) end
+  for i, op in ipairs(graph:ops()) do check_node(run, texts, raw.nodes[i], graph, op) end
   for _, buffer in ipairs(graph:buffers()) do
     local given = raw.buffers[buffer.name] or raw.inputs[buffer.name]
     if given.itemsize ~= buffer.itemsize then
