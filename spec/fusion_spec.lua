@@ -168,7 +168,8 @@ describe("operations that wait for others without reading them", function()
       one.after = after
       return one
     end
-    local g = graph({ { "a", 64 }, { "b", 32 }, { "x", 64 }, { "w", 32 }, { "y", 64 }, { "z", 32 } },
+    local g = graph({ { "a", 64 }, { "b", 32 }, { "x", 64 }, { "w", 32 }, { "y", 64 },
+        { "z", 32 } },
       { op("x", "a"), op("w", "b", 32), op("y", "x", 64, { "w" }), op("z", "w", 32) })
     assert.are.same({ "x", "w" }, g:ancestors "y")
     assert.are.equal("w z | x y", kernels(g))
