@@ -141,13 +141,13 @@ end
 -- Searches of recorded cases: seconds of the processor, beside the recorded ones; the first figure
 -- of the best point relative to the recorded one.
 local function bench_map(files)
-  local read, space = require "einloom.case.search", require "einloom.space"
+  local read = require "einloom.case.search"
   local sum, n = 0, 0
   for _, path in ipairs(files) do
     for _, case in ipairs(read.load(path)) do
       collectgarbage()
       local start = os.clock()
-      local found = space.new(case):search()
+      local found = read.space(case):search()
       local seconds, other = os.clock() - start, recorded_seconds(case.raw)
       print(("%-32s %9.4f s, recorded %9.3f s: %6.0f times; result %s"):format(case.id, seconds,
         other, other / seconds, ratio_of(case.raw, found.points[1])))

@@ -5,7 +5,6 @@ local core = require "einloom.core"
 local files = require "support.files"
 local program = require "support.program"
 local read = require "einloom.case.search"
-local space = require "einloom.space"
 
 local path = files.path "golden/search/cases.json"
 local recorded = core.json.decode(files.read(path)).cases
@@ -32,8 +31,8 @@ local function sent(search) return core.json.decode(core.json.encode(search:save
 describe("a search in steps", function()
   it("finds what a search in one go finds", function()
     for _, id in ipairs { "chain4_simple_E", "chain2_two_EL", "conv1_two_E" } do
-      local whole = space.new(case_of(id)):search()
-      local search, steps = space.new(case_of(id)):search {}, 0
+      local whole = read.space(case_of(id)):search()
+      local search, steps = read.space(case_of(id)):search {}, 0
       while search:step() do
         steps = steps + 1
         assert.is_false(search:progress().finished)
@@ -46,7 +45,7 @@ describe("a search in steps", function()
   end)
 
   it("says how far it is", function()
-    local search = space.new(case_of "chain2_two_E"):search {}
+    local search = read.space(case_of "chain2_two_E"):search {}
     local units = #search.space:units()
     assert.are.equal("start", search:progress().phase)
     for i = 1, units do
@@ -61,20 +60,20 @@ describe("a search in steps", function()
   end)
 
   it("goes on after any step, and when it is over", function()
-    local whole = text_of(space.new(case_of "chain2_two_EL"):search())
-    local search, more = space.new(case_of "chain2_two_EL"):search {}, true
+    local whole = text_of(read.space(case_of "chain2_two_EL"):search())
+    local search, more = read.space(case_of "chain2_two_EL"):search {}, true
     while more do
-      local resumed = space.new(case_of "chain2_two_EL"):resume(sent(search))
+      local resumed = read.space(case_of "chain2_two_EL"):resume(sent(search))
       assert.are.equal(whole, text_of(resumed:run()))
       more = search:step()
     end
-    local over = space.new(case_of "chain2_two_EL"):resume(sent(search))
+    local over = read.space(case_of "chain2_two_EL"):resume(sent(search))
     assert.is_false(over:step())
     assert.are.equal(whole, text_of(over:found()))
   end)
 
   it("goes on in another process", function()
-    local search = space.new(case_of "chain2_two_E"):search {}
+    local search = read.space(case_of "chain2_two_E"):search {}
     for _ = 1, 7 do search:step() end
     files.scratch(core.json.encode(search:save()), function(saved)
       local status, out = program.run_text(([[
@@ -83,7 +82,7 @@ describe("a search in steps", function()
         local saved = core.json.decode(file:read "a")
         for _, case in ipairs(read.load %q) do
           if case.id == "chain2_two_E" then
-            local found = require "einloom.space".new(case):resume(saved):run()
+            local found = read.space(case):resume(saved):run()
             print(("%%.17g"):format(found.points[1].energy))
             print(found:mapping())
           end
@@ -96,13 +95,13 @@ describe("a search in steps", function()
   end)
 
   it("ends within its time", function()
-    local search = space.new(case_of "chain2_two_E"):search { time = 0 }
+    local search = read.space(case_of "chain2_two_E"):search { time = 0 }
     local found = search:run()
     assert.are.same({}, found.points)
     assert.are.equal("time", search:progress().stopped)
     assert.has_error(function() found:mapping() end, "nothing was found, so there is no mapping")
     local later = search.space:resume(sent(search), { time = 60 })
-    assert.are.equal(text_of(space.new(case_of "chain2_two_E"):search()), text_of(later:run()))
+    assert.are.equal(text_of(read.space(case_of "chain2_two_E"):search()), text_of(later:run()))
   end)
 end)
 
@@ -120,7 +119,7 @@ describe("a strategy of one's own", function()
     end
   end
 
-  local function new() return space.new(case_of "chain1_two_M24K36G2048_E") end
+  local function new() return read.space(case_of "chain1_two_M24K36G2048_E") end
 
   it("keeps the best it tried, whatever it is worth", function()
     local search = new():search { strategy = tour }
@@ -156,7 +155,7 @@ describe("a strategy of one's own", function()
 end)
 
 describe("options of a search", function()
-  local s = space.new(case_of "chain2_two_E")
+  local s = read.space(case_of "chain2_two_E")
 
   local function refuses(options, message)
     local ok, problem = pcall(s.search, s, options)
@@ -185,7 +184,7 @@ describe("options of a search", function()
     end
     assert.are.equal("option 'seed' cannot change when a search is resumed",
       message(s.resume, s, saved, { seed = 4 }))
-    local other = space.new(case_of "chain2_two_L")
+    local other = read.space(case_of "chain2_two_L")
     assert.are.equal("the search was saved of another space", message(other.resume, other, saved))
     assert.are.equal("what is resumed is no search that this version has saved",
       message(s.resume, s, {}))
@@ -212,7 +211,7 @@ describe("random numbers of a search", function()
     math.randomseed(5)
     local before = math.random(1 << 40)
     math.randomseed(5)
-    space.new(case_of "chain2_two_E"):search()
+    read.space(case_of "chain2_two_E"):search()
     rng.new(9):integer(10)
     assert.are.equal(before, math.random(1 << 40))
   end)

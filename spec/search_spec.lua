@@ -8,7 +8,6 @@ local files = require "support.files"
 local loom = require "einloom"
 local read = require "einloom.case.search"
 local small = require "support.small_cases"
-local space = require "einloom.space"
 local verify = require "einloom.verify"
 
 local function golden(name) return files.path("golden/search/" .. name .. ".json") end
@@ -24,9 +23,9 @@ describe("a search of small cases", function()
   end
 
   -- The best of all mappings, and how many there are.
-  local function best_of_all(case, steps)
+  local function best_of_all(case, s)
     local best, n = math.huge, 0
-    brute.mappings(case, steps, function(mapping)
+    brute.mappings(s, function(mapping)
       n = n + 1
       local energy, latency = brute.evaluate(case, mapping)
       if energy then best = math.min(best, objective(case, energy, latency)) end
@@ -40,8 +39,8 @@ describe("a search of small cases", function()
       for round = 1, kind == "pair" and 3 or 6 do
         local raw = small.case(kind)
         local case = read.from_json(raw)
-        local s = space.new(case)
-        local best, n = best_of_all(case, s.steps)
+        local s = read.space(case)
+        local best, n = best_of_all(case, s)
         local found = s:search()
         local point = found.points[1]
         local got = point and point[case.minimise[1]] or math.huge
@@ -114,7 +113,7 @@ describe("a search", function()
 
   it("gives the same answer again", function()
     local function text()
-      local found = space.new(read.from_json(case_of "chain4_simple_E")):search()
+      local found = read.space(read.from_json(case_of "chain4_simple_E")):search()
       return tostring(found:mapping(found.points[1]))
     end
     assert.are.equal(text(), text())
@@ -123,35 +122,32 @@ describe("a search", function()
   it("finds nothing where nothing fits", function()
     local raw = case_of "chain1_two_M128K64G8192_E"
     raw.hardware.levels[2].capacity_bits = 16
-    assert.are.same({}, space.new(read.from_json(raw)):search().points)
+    assert.are.same({}, read.space(read.from_json(raw)):search().points)
   end)
 
-  it("refuses limits that it cannot keep to", function()
+  it("refuses limits that it does not know", function()
     local raw = case_of "nvdla_matmuls_E"
     local path = raw.hardware.paths[1]
-    local name = next(path.fanout)
-    path.fanout[name][1].loop_bounds = {}
+    path.hold[path.levels[1]].no_refetch = {}
     assert.has_error(function() read.from_json(raw) end)
-    path.fanout[name][1].loop_bounds = nil
+    path.hold[path.levels[1]].no_refetch = nil
     assert.is_table(read.from_json(raw))
-    path.hold[path.levels[1]].no_refetch_from_above = {}
-    assert.has_error(function() read.from_json(raw) end)
   end)
 
   it("spreads a variable over one dimension of a level where that is asked for", function()
     local case = read.from_json(decode "cases_timeloop".cases[1])
-    local all = space.new(case):search().points[1]
-    case.limits.one_dimension_per_variable = true
-    local found = space.new(case):search()
+    local all = read.space(case):search().points[1]
+    case.options.one_spatial_dim_per_variable = true
+    local found = read.space(case):search()
     local text = tostring(found:mapping(found.points[1]))
     assert.is_true(found.points[1].energy > all.energy)
     assert.is_nil(text:find("Array.X.*Array.Y") and text:find("par k.*par k"))
   end)
 
   it("takes einsums of one shape once", function()
-    local found = space.new(read.from_json(case_of "chain8_simple_E")):search()
+    local found = read.space(read.from_json(case_of "chain8_simple_E")):search()
     assert.are.equal(3, found.n_explored)
-    local result = loom.analyze(found.space.case.workload, found.space.case.arch,
+    local result = loom.analyze(found.space.workload, found.space.arch,
       found:mapping(found.points[1]), { model = "reference" })
     assert.are.equal(found.points[1].energy, result:energy():tonumber())
   end)

@@ -5,6 +5,7 @@
 local derived = require "einloom.derived"
 local errors = require "einloom.errors"
 local readonly = require "einloom.readonly"
+local search = require "einloom.search.fields"
 local sets = require "einloom.sets"
 local value = require "einloom.value"
 
@@ -60,12 +61,6 @@ local function boolean(x, path)
   return x
 end
 
-local function set(x, path)
-  if type(x) ~= "string" then fail(("set expression expected, got %s"):format(type(x)), path) end
-  sets.parse(x, path)
-  return x
-end
-
 -- A value for all tensors, or a table keyed by set expressions.
 local function per_tensor(check)
   return function(x, path)
@@ -96,7 +91,7 @@ end
 local function may_reuse(x, path)
   if type(x) == "string" then
     if x == "all" then return x end
-    return set(x, path)
+    return search.set(x, path)
   end
   if type(x) ~= "table" then
     fail(("\"all\", a set expression or a list of tensors expected, got %s"):format(type(x)), path)
@@ -137,38 +132,42 @@ local dimension_fields = {
   fanout = number { min = 1, integer = true }, may_reuse = may_reuse, usage_scale = positive,
   power_gateable = boolean,
 }
+for key, check in pairs(search.dimension) do dimension_fields[key] = check end
 
 local common = {
   leak_power = amount, area = amount, actions_scale = amount, n_parallel_instances = positive,
   latency_rule = latency_rule,
 }
 
-local function with_common(fields)
-  for key, check in pairs(common) do fields[key] = check end
+-- The fields of a class: its own, the common ones, those that a search reads.
+local function with_common(fields, searched)
+  for _, more in ipairs { common, searched } do
+    for key, check in pairs(more) do fields[key] = check end
+  end
   return fields
 end
 
 local classes = {
   Memory = {
     actions = { "read", "write" },
-    fields = with_common {
+    fields = with_common({
       size = rate, bits_per_value = per_tensor(positive), values_per_action = per_tensor(positive),
-      skip_initial_output_write = boolean, keep = set, may_keep = set, back = set,
-    },
+      skip_initial_output_write = boolean,
+    }, search.memory),
   },
   Toll = {
     actions = { "read" },
-    fields = with_common {
+    fields = with_common({
       bits_per_value = per_tensor(positive), values_per_action = per_tensor(positive),
-      direction = per_tensor(direction), keep = set, may_keep = set,
-    },
+      direction = per_tensor(direction),
+    }, search.toll),
   },
   Compute = {
     actions = { "compute" },
-    fields = with_common {
+    fields = with_common({
       bits_per_value = per_tensor(positive), values_per_action = per_tensor(positive),
       skip_initial_output_write = boolean,
-    },
+    }, search.compute),
   },
   Container = { actions = {}, fields = { leak_power = amount, area = amount } },
 }
@@ -187,12 +186,16 @@ local function action(x, name, path)
   return result
 end
 
--- What multicast = false and adder_tree = false leave of the tensors that may be shared.
+-- What multicast = false and adder_tree = false leave of the tensors that may be shared; without
+-- either, what loops have to share is what may be shared.
 local function shared_of(x, path)
   for _, key in ipairs { "multicast", "adder_tree" } do
     if x[key] ~= nil then boolean(x[key], path .. "." .. key) end
   end
-  if x.multicast == nil and x.adder_tree == nil then return x.may_reuse end
+  if x.multicast == nil and x.adder_tree == nil then
+    if x.may_reuse == nil then return x.reuse end
+    return x.may_reuse
+  end
   if x.may_reuse ~= nil then
     fail("may_reuse says what multicast and adder_tree say: give one of them", path)
   end
@@ -359,9 +362,10 @@ local make_container = constructor("Container", "fanout")
 local function all_keys()
   local known = {}
   for _, class in pairs(classes) do
-    for key in pairs(known_keys(class)) do
-      if class.fields[key] ~= set then known[key] = true end
-    end
+    for key in pairs(known_keys(class)) do known[key] = true end
+  end
+  for _, fields in ipairs { search.memory, search.toll, search.compute } do
+    for key in pairs(fields) do known[key] = nil end
   end
   for _, fields in ipairs { action_fields, dimension_fields } do
     for key in pairs(fields) do known[key] = true end

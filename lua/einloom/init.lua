@@ -33,6 +33,7 @@ local parts = {
   explain = { "einloom.show.explain", "explain" },
   ranges = { "einloom.ranges", "new" },
   graph = { "einloom.graph", "new" },
+  space = { "einloom.space", "new" },
   simplify = { "einloom.index", "simplify" },
   strides = { "einloom.index", "strides" },
   merge_loops = { "einloom.index", "merge_loops" },

@@ -6,6 +6,8 @@ local arch = require "einloom.arch"
 local conventions = require "einloom.conventions"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local fields = require "einloom.search.fields"
+local held = require "einloom.search.held"
 local mapping = require "einloom.mapping"
 local mapping_text = require "einloom.mapping_text"
 local overlap = require "einloom.overlap"
@@ -115,18 +117,18 @@ local function build_numbers(built, c, node)
 end
 
 -- Sets that only a search uses must at least name what exists.
-local function check_sets(node, w, path)
-  for _, key in ipairs { "keep", "may_keep", "back" } do
+local function check_sets(node, w, path, names)
+  for _, key in ipairs(errors.keys(fields.memory)) do
     for _, einsum in ipairs(node[key] and w.einsums or {}) do
-      sets.evaluate(sets.parse(node[key], path .. "." .. key), w:context(einsum.name, {}))
+      held.check(held.scope(w:context(einsum.name), names), node[key], path .. "." .. key)
     end
   end
 end
 
-local function build_component(built, list, node, w)
+local function build_component(built, list, node, w, names)
   local path = "arch." .. node.name
   local c = must(built:component(node.class:lower(), node.name, list))
-  check_sets(node, w, path)
+  check_sets(node, w, path, names)
   build_numbers(built, c, node)
   build_actions(built, c, node, w, path)
   build_dimensions(built, c, node, w, path)
@@ -142,22 +144,23 @@ local function build_component(built, list, node, w)
   end
 end
 
-local function build_components(built, list, nodes, w)
+local function build_components(built, list, nodes, w, names)
   for _, node in ipairs(nodes) do
     if node.class ~= "Fork" then
-      build_component(built, list, node, w)
+      build_component(built, list, node, w, names)
     else
       local fork = must(built:fork(list))
       for _, branch in ipairs(node.branches) do
-        build_components(built, must(built:branch(fork)), branch, w)
+        build_components(built, must(built:branch(fork)), branch, w, names)
       end
     end
   end
 end
 
 local function build_arch(a, w)
-  local built = core.arch()
-  build_components(built, 0, a.nodes, w)
+  local built, names = core.arch(), {}
+  for i, node in ipairs(a.components) do names[i] = node.name end
+  build_components(built, 0, a.nodes, w, names)
   return built
 end
 
@@ -503,6 +506,18 @@ local function checked_rule(rule, name)
   end
 end
 
+--- The latency rules of an architecture that are functions, by component.
+---@param a einloom.Arch
+---@return table<string, function>
+function model.latencies(a)
+  local latencies = {}
+  for _, node in ipairs(raw(a).components) do
+    local rule = node.latency_rule
+    if type(rule) == "function" then latencies[node.name] = checked_rule(rule, node.name) end
+  end
+  return latencies
+end
+
 --- Costs of what `model.analyze` gave for the same workload, architecture and mapping. A limit that
 --- is not met gives nil, a message and the kind of the error.
 ---@param result userdata
@@ -514,13 +529,9 @@ end
 function model.cost(result, w, a, m, options)
   local core_w, core_a, core_m = model.compile(w, a, m)
   options = options or {}
-  local latencies = {}
-  for _, node in ipairs(raw(a).components) do
-    if type(node.latency_rule) == "function" then latencies[node.name] = node.latency_rule end
-  end
-  for name, f in pairs(options.latencies or {}) do latencies[name] = f end
-  for name, f in pairs(latencies) do
-    if type(f) == "function" then latencies[name] = checked_rule(f, name) end
+  local latencies = model.latencies(a)
+  for name, f in pairs(options.latencies or {}) do
+    latencies[name] = type(f) == "function" and checked_rule(f, name) or f
   end
   return core.cost(result, core_w, core_a, core_m,
     { allow_exceeded_limits = options.allow_exceeded_limits, latencies = latencies })

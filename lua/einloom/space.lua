@@ -2,20 +2,35 @@
 -- Spaces of mappings: what a workload can do on an architecture within limits, and what searches of
 -- it are made of.  Einsums of one shape are explored once.
 
+local arch = require "einloom.arch"
 local candidate = require "einloom.search.candidate"
+local errors = require "einloom.errors"
 local fingerprint = require "einloom.search.fingerprint"
+local space_options = require "einloom.search.options"
+local readonly = require "einloom.readonly"
 local run = require "einloom.search.run"
 local steps = require "einloom.search.steps"
+local symbols = require "einloom.case.symbols"
 local templates = require "einloom.search.templates"
+local workload = require "einloom.workload"
 
 local space = {}
 
+---@class einloom.SearchProblem
+---@field workload einloom.Workload
+---@field arch einloom.Arch
+---@field options table<string, any> all of them, checked
+---@field objective einloom.Objective
+
 ---@class einloom.Space
----@field case table {workload =, arch =, paths =, limits =, minimise =}
+---@field case einloom.SearchProblem
+---@field workload einloom.Workload
+---@field arch einloom.Arch
+---@field options table<string, any>
 ---@field steps einloom.SearchStep[] one for each einsum
 ---@field shapes table[] einsums that differ in more than names: {step =, their numbers}
 ---@field shape_of integer[] the number of the shape of each einsum
-local Space = {}
+local Space = { __name = "einloom.space" }
 Space.__index = Space
 
 ---@class einloom.SearchUnit
@@ -38,15 +53,37 @@ local function shapes_of(case, list)
   return shapes, shape_of
 end
 
---- A space of mappings: a case has a workload, an architecture, the paths of each einsum with what
---- may be held where (as in schema search/1), limits and what is minimised.
----@param case table
+local function check_arguments(w, a)
+  local function check(ok, x, position, what)
+    if ok then return end
+    errors.raise("bad_argument", ("argument %d: %s expected, got %s")
+      :format(position, what, type(x)), { path = "loom.space" })
+  end
+  check(workload.is(w), w, 1, "workload")
+  check(arch.is(a), a, 2, "architecture")
+  local found = symbols.of(readonly.raw(w), readonly.raw(a), { nodes = {} })
+  local names = errors.keys(found)
+  if #names > 0 then
+    errors.raise("bad_argument", ("a search needs numbers: give %s a value")
+      :format(table.concat(names, ", ")), { path = "loom.space", name = names[1] })
+  end
+end
+
+--- The space of mappings of a workload on an architecture. What the levels of the architecture keep
+--- and which loops its dimensions take limits it; options limit it further.
+---@param w einloom.Workload
+---@param a einloom.Arch
+---@param given? table options by name, see einloom.search.options
 ---@return einloom.Space
-function space.new(case)
+function space.new(w, a, given)
+  check_arguments(w, a)
+  local all = space_options.of(given)
+  local case = { workload = w, arch = a, options = all, objective = all.minimise }
   local list = steps.of(case)
   local shapes, shape_of = shapes_of(case, list)
   return setmetatable({
-    case = case, steps = list, shapes = shapes, shape_of = shape_of, lists = {},
+    case = case, workload = w, arch = a, options = all, steps = list, shapes = shapes,
+    shape_of = shape_of, lists = {},
   }, Space)
 end
 
@@ -67,10 +104,9 @@ end
 function Space:units()
   local units = {}
   for shape, entry in ipairs(self.shapes) do
-    for number in ipairs(self:list(entry[1])) do
+    for number, template in ipairs(self:list(entry[1])) do
       units[#units + 1] = {
-        einsum = shape, template = number,
-        text = ("%s template %d"):format(entry.step.einsum, number),
+        einsum = shape, template = number, text = templates.text(template),
       }
     end
   end

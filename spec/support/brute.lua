@@ -56,9 +56,13 @@ local function permutations(list, visit)
 end
 
 -- Calls visit(template, tiles, variables of fused loops) for every nest of a step.
-function brute.nests(step, limits, visit)
-  local max_fused = limits.max_shared_loops or math.huge
-  local per_rank = limits.max_shared_loops_per_rank or math.huge
+function brute.nests(step, options, visit)
+  for _, way in ipairs(step.ways) do brute.nests_of_way(way, options, visit) end
+end
+
+function brute.nests_of_way(step, options, visit)
+  local max_fused = options.max_fused_loops
+  local per_rank = options.max_fused_loops_per_rank_variable
   holds.each(step, function(held)
     holds.orders(step, held, function(order, n_first)
       local slots, border = places(step, order, n_first), last_shared(order)
@@ -70,7 +74,7 @@ function brute.nests(step, limits, visit)
           for i = (slots[#slots] and slots[#slots].after or 0) + 1, #order do
             copy[#copy + 1] = order[i]
           end
-          return visit({ nodes = copy, n_fused = n_fused },
+          return visit({ way = step, nodes = copy, n_fused = n_fused },
             table.move(tiles, 1, #tiles, 1, {}), table.move(names, 1, #names, 1, {}))
         end
         local slot, here = slots[k], {}
@@ -167,11 +171,11 @@ local function key_of(step, path)
 end
 
 --- Calls visit(mapping) for every mapping of a case of one or two einsums.
-function brute.mappings(case, steps, visit)
-  local lists = {}
+function brute.mappings(space, visit)
+  local lists, steps = {}, space.steps
   for i, step in ipairs(steps) do
     lists[i] = {}
-    brute.nests(step, case.limits, function(template, tiles, names)
+    brute.nests(step, space.options, function(template, tiles, names)
       local path = tree.path(step, template, tiles, names)
       local key = #steps > 1 and key_of(step, path) or ""
       lists[i][key] = lists[i][key] or {}

@@ -106,6 +106,7 @@ end
 read_case.list_keys = {
   einsums = true, tensors = true, projection = true, nodes = true, actions = true, spatial = true,
   branches = true, tiles = true, samples = true, tags = true, shared_tensors = true,
+  loop_bounds = true, variables = true,
 }
 
 --- A table with the keys 1 .. n, or a JSON array.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Reads cases of schema search/1: a workload, a machine, what may be held where and which loops may
--- be spread, and mappings that were found. What is per einsum in the schema (sharing, widths)
--- becomes a rename of that einsum, so that one architecture serves all.
+-- be spread, and mappings that were found. What is per einsum in the schema (what is held, sharing,
+-- widths) becomes a rename of that einsum, so that one architecture serves all.
 
 local arch = require "einloom.arch"
 local core = require "einloom.core"
@@ -128,6 +128,7 @@ local function spatial(level)
   for _, d in ipairs(level.fanout or {}) do
     list[#list + 1] = {
       name = d.dim, fanout = d.count, may_reuse = rename_of("Shared_by", level.name, d.dim),
+      reuse = rename_of("Spared_by", level.name, d.dim),
     }
   end
   return list
@@ -156,25 +157,81 @@ local function path_of(paths, name)
 end
 
 local function join(list)
+  list = table.move(list or {}, 1, #(list or {}), 1, {})
   table.sort(list)
   return #list > 0 and table.concat(list, " | ") or "Nothing"
 end
 
--- Each einsum says by a rename which tensors a dimension serves at once.
+local function dimension_of(list, name)
+  for _, d in ipairs(list or {}) do
+    if (d.dim or d.name) == name then return d end
+  end
+  return {}
+end
+
+-- Each einsum says by renames which tensors a dimension serves at once and which its loops spare.
 local function add_sharing(definition, raw)
   for _, e in ipairs(definition.einsums) do
     local path = path_of(raw.hardware.paths, e.name)
     for _, level in ipairs(raw.hardware.levels) do
-      local own = path and path.fanout[level.name] or {}
       for _, d in ipairs(level.fanout or {}) do
-        local shared = {}
-        for _, f in ipairs(own) do
-          if f.dim == d.dim then
-            shared = table.move(f.multicast_tensors, 1, #f.multicast_tensors, 1, {})
-          end
-        end
-        e.renames[rename_of("Shared_by", level.name, d.dim)] = join(shared)
+        local own = dimension_of(path and path.fanout[level.name], d.dim)
+        e.renames[rename_of("Shared_by", level.name, d.dim)] = join(own.multicast_tensors)
+        e.renames[rename_of("Spared_by", level.name, d.dim)] = join(own.loops_must_reuse)
       end
+    end
+  end
+end
+
+-- What the dimensions ask for, which has to be the same for all einsums.
+local function add_limits(raw, by_name)
+  for i, path in ipairs(raw.hardware.paths) do
+    for name, dims in pairs(path.fanout) do
+      for k, d in ipairs(dims) do
+        local node = dimension_of(by_name[name].spatial, d.dim)
+        local at = ("hardware.paths[%d].fanout.%s[%d]"):format(i, name, k)
+        local share = d.min_fraction_used or 0
+        if node.min_usage and node.min_usage ~= share then
+          bad("einsums differ in the share that has to be used", at)
+        end
+        node.min_usage, node.loop_bounds = share, d.loop_bounds
+      end
+    end
+  end
+end
+
+-- Each einsum says by renames what a level keeps, may keep and does not fetch again. What it keeps
+-- because others do not is a set of its own for each list of others.
+local function add_holding(definition, raw, nodes)
+  for i, level in ipairs(raw.hardware.levels) do
+    local holds = nodes[i].class == "Memory" or nodes[i].class == "Toll"
+    local rests, keep = {}, rename_of("Kept_in", level.name)
+    for _, e in ipairs(holds and definition.einsums or {}) do
+      local path = path_of(raw.hardware.paths, e.name)
+      local hold = path and path.hold[level.name] or {}
+      local must = hold.must_hold or {}
+      if must.all_not_held_in then rests[table.concat(must.all_not_held_in, " | ")] = true end
+    end
+    for k, others in ipairs(errors.keys(rests)) do
+      keep = ("%s | %s - (%s)"):format(keep, rename_of("Rest_in", level.name, k), others)
+    end
+    for _, e in ipairs(holds and definition.einsums or {}) do
+      local path = path_of(raw.hardware.paths, e.name)
+      local hold = path and path.hold[level.name] or {}
+      local must = hold.must_hold or {}
+      local rest = must.all_not_held_in and table.concat(must.all_not_held_in, " | ")
+      e.renames[rename_of("Kept_in", level.name)] = rest and "Nothing" or join(must)
+      e.renames[rename_of("Optional_in", level.name)] = join(hold.may_hold)
+      e.renames[rename_of("Once_in", level.name)] = join(hold.no_refetch_from_above)
+      for k, others in ipairs(errors.keys(rests)) do
+        e.renames[rename_of("Rest_in", level.name, k)] = others == rest and "All" or "Nothing"
+      end
+    end
+    if holds then
+      nodes[i].keep, nodes[i].may_keep = keep, rename_of("Optional_in", level.name)
+    end
+    if nodes[i].class == "Memory" then
+      nodes[i].no_refetch_from_above = rename_of("Once_in", level.name)
     end
   end
 end
@@ -245,12 +302,12 @@ end
 local function check_path(path, at)
   check(path, at, "einsum", "compute", "levels", "hold", "fanout", "overrides")
   for name, hold in pairs(path.hold) do
-    check(hold, ("%s.hold.%s"):format(at, name), "must_hold", "may_hold")
+    check(hold, ("%s.hold.%s"):format(at, name), "must_hold", "may_hold", "no_refetch_from_above")
   end
   for name, dims in pairs(path.fanout) do
     for i, d in ipairs(dims) do
       check(d, ("%s.fanout.%s[%d]"):format(at, name, i), "dim", "count", "loops_must_reuse",
-        "multicast_tensors", "min_fraction_used")
+        "multicast_tensors", "min_fraction_used", "loop_bounds")
     end
   end
 end
@@ -262,11 +319,14 @@ local function arch_definition(raw, definition)
     by_name[level.name] = nodes[i]
   end
   add_sharing(definition, raw)
+  add_holding(definition, raw, nodes)
   add_widths(definition, raw, nodes)
-  local ways, seen = {}, {}
+  local ways, seen, runs = {}, {}, {}
   for i, path in ipairs(raw.hardware.paths) do
     local at = ("hardware.paths[%d]"):format(i)
     check_path(path, at)
+    runs[path.compute] = runs[path.compute] or {}
+    table.insert(runs[path.compute], path.einsum)
     local key = table.concat(path.levels, "\0")
     if not seen[key] then
       seen[key] = true
@@ -277,6 +337,8 @@ local function arch_definition(raw, definition)
       ways[#ways + 1] = way
     end
   end
+  for name, einsums in pairs(runs) do by_name[name].einsums = einsums end
+  add_limits(raw, by_name)
   return { nodes = tree(ways) }
 end
 
@@ -348,25 +410,29 @@ end
 ---@field id string
 ---@field workload einloom.Workload
 ---@field arch einloom.Arch
----@field minimise string[]
----@field limits table max_shared_loops, ...; infinity as math.huge
----@field paths table[] {einsum, compute, levels, hold, fanout}, as in the schema
+---@field minimise string[] figures, as loom.space has them
+---@field options table of loom.space
 ---@field raw table
 
 local known = { "id", "kind", "minimise", "limits", "workload", "hardware", "peer", "other_peer",
   "best_known", "model" }
 
-local function limits(raw)
+local function options_of(raw, minimise)
   check(raw, "limits", "max_shared_loops", "max_shared_loops_per_rank", "temporal_factors",
-    "spatial_factors", "objective_slack", "usage_slack", "one_spatial_dim_per_variable")
-  local result = {}
-  for key, x in pairs(raw) do result[key] = x == "inf" and math.huge or x end
-  if result.spatial_factors ~= "perfect" then
+    "spatial_factors", "objective_slack", "usage_slack", "one_spatial_dim_per_variable",
+    "force_memory_hierarchy_order")
+  if raw.spatial_factors ~= "perfect" then
     bad("spatial factors are perfect in a search", "limits.spatial_factors")
   end
-  -- What one tool's own search keeps to; the best that is known of these cases does not.
-  result.one_spatial_dim_per_variable = nil
-  return result
+  -- A search is exact, whatever slack is allowed; one_spatial_dim_per_variable is what one tool's
+  -- own search keeps to, and the best that is known of these cases does not.
+  return {
+    minimise = minimise, temporal_factors = raw.temporal_factors,
+    max_fused_loops = raw.max_shared_loops and number(raw.max_shared_loops, "limits"),
+    max_fused_loops_per_rank_variable = raw.max_shared_loops_per_rank
+      and number(raw.max_shared_loops_per_rank, "limits"),
+    force_memory_hierarchy_order = raw.force_memory_hierarchy_order,
+  }
 end
 
 --- A case from decoded JSON. Raises an error object with the kind of mistake.
@@ -377,12 +443,22 @@ function search.from_json(raw)
   if raw.model ~= nil and raw.model ~= "reference" then
     bad("searches are recorded in model reference", "model")
   end
-  local definition = workload_definition(raw.workload)
+  local definition, minimise = workload_definition(raw.workload), {}
   local machine = arch_definition(raw, definition)
+  for i, name in ipairs(raw.minimise) do
+    minimise[i] = name == "buffer_usage" and "usage" or name
+  end
   return {
     id = raw.id, workload = workload.new(definition), arch = arch.new(machine),
-    minimise = raw.minimise, limits = limits(raw.limits), paths = raw.hardware.paths, raw = raw,
+    minimise = minimise, options = options_of(raw.limits, minimise), raw = raw,
   }
+end
+
+--- The space of a case.
+---@param case einloom.SearchCase
+---@return einloom.Space
+function search.space(case)
+  return require "einloom.space".new(case.workload, case.arch, case.options)
 end
 
 --- The cases of a file of the schema; raises an error object.

@@ -34,8 +34,8 @@ local function last_loops(nodes)
   return last
 end
 
-local function add_holder(built, step, node)
-  local component = step.levels[node.level].name
+local function add_holder(built, way, node)
+  local component = way.levels[node.level].name
   local index
   if node.toll then
     index = built:toll(0, component)
@@ -58,8 +58,8 @@ function analysis.describe(template, numbers)
       under = true
       if node.backs and node.tensor.shared then
         backings[#backings + 1] = {
-          tensor = numbers.tensors[node.tensor.name], memory = numbers.memories[node.level],
-          n_loops = n_fused,
+          tensor = numbers.tensors[node.tensor.name], n_loops = n_fused,
+          memory = numbers.memories[template.way.levels[node.level].name],
         }
       end
     else
@@ -79,33 +79,40 @@ function analysis.describe(template, numbers)
   return { loops = loops, n_fused = n_fused, border = border, backings = backings }
 end
 
---- The costs of a template with symbols for tiles.
----@param case table {workload =, arch =}
----@param step einloom.SearchStep
----@param template einloom.Template
----@return userdata? costs, string? message, string? kind
-function analysis.costs(case, step, template)
-  local w = model.compile_workload(case.workload)
-  local a = model.compile_arch(case.workload, case.arch)
-  local built, last, i = core.mapping(), last_loops(template.nodes), 0
+local function build(template)
+  local way, built, last, i = template.way, core.mapping(), last_loops(template.nodes), 0
   for _, node in ipairs(template.nodes) do
     if node.tensor then
-      add_holder(built, step, node)
+      add_holder(built, way, node)
     else
       i = i + 1
       local tile = last[node.variable] ~= node and symbol(i) or 1
       if node.dim then
-        built:spatial(0, node.variable, tile, nil, step.levels[node.level].name, node.dim.name)
+        built:spatial(0, node.variable, tile, nil, way.levels[node.level].name, node.dim.name)
       else
         built:temporal(0, node.variable, tile)
       end
     end
   end
-  built:compute(0, step.einsum, step.compute)
-  local result, message, kind = core.analyze(w, a, built,
-    { model = "reference", allow_unmapped_einsums = true, round_trips = step.uneven ~= nil })
+  built:compute(0, way.einsum, way.compute)
+  return built
+end
+
+--- The costs of a template with symbols for tiles.
+---@param case einloom.SearchProblem
+---@param template einloom.Template
+---@return userdata? costs, string? message, string? kind
+function analysis.costs(case, template)
+  local w = model.compile_workload(case.workload)
+  local a = model.compile_arch(case.workload, case.arch)
+  local built = build(template)
+  local result, message, kind = core.analyze(w, a, built, {
+    model = "reference", allow_unmapped_einsums = true, round_trips = template.way.uneven ~= nil,
+  })
   if not result then return nil, message, kind end
-  return core.cost(result, w, a, built, { allow_exceeded_limits = true, leave_undecided = true })
+  return core.cost(result, w, a, built, {
+    allow_exceeded_limits = true, leave_undecided = true, latencies = model.latencies(case.arch),
+  })
 end
 
 return analysis

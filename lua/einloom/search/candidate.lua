@@ -56,7 +56,7 @@ local function number(x) return type(x) == "number" and x or x:tonumber() end
 function candidate.evaluate(space, c)
   local case = space.case
   local result, _, kind = loom.analyze(case.workload, case.arch, candidate.mapping(space, c),
-    { model = "reference" })
+    { model = case.options.model })
   if not result then return nil, kind end
   local energy, _, problem = result:energy()
   if not energy then return nil, problem end

@@ -41,14 +41,14 @@ end
 -- Names of memories that may hold something of several einsums at once.
 local function open_memories(space)
   local open = {}
-  for i, step in ipairs(space.steps) do
+  for i in ipairs(space.steps) do
     for _, template in ipairs(space:list(i)) do
       local n_loops = 0
       for _, node in ipairs(template.nodes) do
         if not node.tensor then
           n_loops = n_loops + 1
         elseif n_loops < template.n_fused or node.backs and node.tensor.shared then
-          open[step.levels[node.level].name] = true
+          open[template.way.levels[node.level].name] = true
         end
       end
     end
@@ -85,21 +85,30 @@ local function rank_numbers(step, tensor)
   return ranks
 end
 
+-- Dimensions by name: several ways lead through one component.
+local function add_dimensions(built, step, numbers)
+  local known = {}
+  for _, way in ipairs(step.ways) do
+    for _, level in ipairs(way.levels) do
+      for _, d in ipairs(level.dims) do
+        local key = level.name .. "\0" .. d.name
+        known[key] = known[key]
+          or built:dimension(numbers.einsum, level.name, d.name, d.count, d.min_fraction)
+        numbers.dimensions[d] = known[key]
+      end
+    end
+  end
+end
+
 local function add_einsum(built, step, memories)
   local sizes = {}
   for i, v in ipairs(step.variables) do sizes[i] = step.sizes[v] end
   local numbers = {
     einsum = built:einsum(step.einsum, sizes, step.uneven), variables = {}, dimensions = {},
-    tensors = {}, memories = {},
+    tensors = {}, memories = memories,
   }
   for i, v in ipairs(step.variables) do numbers.variables[v] = i - 1 end
-  for i, level in ipairs(step.levels) do
-    numbers.memories[i] = memories[level.name]
-    for _, d in ipairs(level.dims) do
-      numbers.dimensions[d] =
-        built:dimension(numbers.einsum, level.name, d.name, d.count, d.min_fraction)
-    end
-  end
+  add_dimensions(built, step, numbers)
   for _, t in ipairs(step.tensors) do
     if t.shared then
       numbers.tensors[t.name] = built:tensor(numbers.einsum, t.name, rank_numbers(step, t))
@@ -112,13 +121,13 @@ end
 ---@param space einloom.Space
 ---@return einloom.Engine
 function engine.new(space)
-  local limits, asked = space.case.limits, goals.asked(space.case)
-  local function limit(x) return x and x < math.huge and x or nil end
+  local options, asked = space.options, goals.asked(space.case)
+  local function limit(x) return x < math.huge and x or nil end
   local built = core.space {
     energy = asked.energy, latency = asked.latency, usage = asked.usage, product = asked.product,
-    one_dimension_per_variable = limits.one_dimension_per_variable,
-    max_fused = limit(limits.max_shared_loops),
-    max_fused_per_variable = limit(limits.max_shared_loops_per_rank),
+    one_dimension_per_variable = options.one_spatial_dim_per_variable,
+    max_fused = limit(options.max_fused_loops),
+    max_fused_per_variable = limit(options.max_fused_loops_per_rank_variable),
   }
   local self = setmetatable({
     space = space, built = built, memories = {}, open = {}, numbers = {},
@@ -133,9 +142,9 @@ end
 --- Adds a template, which finds some good points of it.
 ---@param unit einloom.SearchUnit
 function Engine:add(unit)
-  local step, numbers = self.space.shapes[unit.einsum].step, self.numbers[unit.einsum]
+  local numbers = self.numbers[unit.einsum]
   local template = self.space:list(self.space.shapes[unit.einsum][1])[unit.template]
-  local costs, message, kind = analysis.costs(self.space.case, step, template)
+  local costs, message, kind = analysis.costs(self.space.case, template)
   if not costs then errors.raise(kind, message) end
   local number, problem, its_kind =
     self.built:add(numbers.einsum, costs, analysis.describe(template, numbers))

@@ -3,14 +3,8 @@
 -- and goals: what was saved of one space is not taken up in another.
 
 local core = require "einloom.core"
+local options = require "einloom.search.options"
 local write_case = require "einloom.case.write"
-
-local function sorted_fields(t)
-  local parts = {}
-  for key, x in pairs(t) do parts[#parts + 1] = ("%s=%s"):format(key, tostring(x)) end
-  table.sort(parts)
-  return table.concat(parts, " ")
-end
 
 -- FNV-1a, 64 bits.
 local function hash(text)
@@ -27,7 +21,6 @@ return function(space)
   local data = write_case.to_json(case.workload, case.arch, { nodes = {} })
   parts[1] = core.json.encode(data, { sort_keys = true })
   for _, shape in ipairs(space.shapes) do parts[#parts + 1] = shape.signature end
-  parts[#parts + 1] = sorted_fields(case.limits)
-  parts[#parts + 1] = table.concat(case.minimise, " ")
+  parts[#parts + 1] = options.text(space.options)
   return hash(table.concat(parts, "\n"))
 end

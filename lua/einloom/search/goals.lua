@@ -2,23 +2,20 @@
 -- What a search minimises: which figures of a mapping are asked for, which of two mappings is
 -- better, and which of many are kept.
 
+local errors = require "einloom.errors"
+local objective = require "einloom.search.objective"
+
 local goals = {}
 
-local function wanted(case)
-  local names = {}
-  for _, name in ipairs(case.minimise) do names[name] = true end
-  return names
-end
-
 --- The figures that are needed to know what is minimised.
----@param case table
+---@param case einloom.SearchProblem
 ---@return { energy: boolean, latency: boolean, usage: boolean, product: boolean }
 function goals.asked(case)
-  local names = wanted(case)
-  local product = names.energy_delay_product or false
+  local goal = case.objective
+  local figures = goal.figures
   return {
-    energy = names.energy or product, latency = names.latency or product,
-    usage = names.buffer_usage or false, product = product,
+    energy = figures.energy or false, latency = figures.latency or false,
+    usage = figures.usage or false, product = goal.product,
   }
 end
 
@@ -33,17 +30,17 @@ function goals.complete(figures)
 end
 
 --- What is minimised of some figures, as a list in which smaller numbers are better.
----@param case table
+---@param case einloom.SearchProblem
 ---@param figures table
 ---@return number[]
 function goals.values(case, figures)
-  local values = {}
-  for _, name in ipairs(case.minimise) do
-    if name == "buffer_usage" then
-      local names = {}
-      for memory in pairs(figures.usage) do names[#names + 1] = memory end
-      table.sort(names)
-      for _, memory in ipairs(names) do values[#values + 1] = figures.usage[memory] end
+  local values, goal = {}, case.objective
+  if goal.formula then return { objective.value(goal, figures) } end
+  for _, name in ipairs(goal.names) do
+    if name == "usage" then
+      for _, memory in ipairs(errors.keys(figures.usage)) do
+        values[#values + 1] = figures.usage[memory]
+      end
     else
       values[#values + 1] = figures[name]
     end
@@ -52,7 +49,7 @@ function goals.values(case, figures)
 end
 
 --- One number for strategies that follow one: the product of what is minimised.
----@param case table
+---@param case einloom.SearchProblem
 ---@param figures table
 ---@return number
 function goals.score(case, figures)
@@ -61,25 +58,23 @@ function goals.score(case, figures)
   return score
 end
 
--- The point with the least value of one figure; of several the first.
-local function least(points, key)
-  local best
+-- The point with the least value of the objective; of several the first.
+local function least(case, points)
+  local best, least_value
   for _, point in ipairs(points) do
-    if not best or point[key] < best[key] then best = point end
+    local value = goals.values(case, point)[1]
+    if not best or value < least_value then best, least_value = point, value end
   end
   return { best }
 end
 
 --- The points that answer a search: the best one, or all of a front.
----@param case table
+---@param case einloom.SearchProblem
 ---@param points table[]
 ---@return table[]
 function goals.best(case, points)
-  if goals.asked(case).product then return least(points, "energy_delay_product") end
-  if #case.minimise == 1 and case.minimise[1] ~= "buffer_usage" then
-    return least(points, case.minimise[1])
-  end
-  return points
+  if case.objective.is_front then return points end
+  return least(case, points)
 end
 
 return goals

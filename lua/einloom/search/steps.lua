@@ -1,11 +1,41 @@
 -- SPDX-License-Identifier: MIT
--- What the search has to know of each einsum: variables, tensors and how they are indexed, the
--- levels on the way to its compute unit with what they hold, and the limits of spatial loops.
+-- What the search has to know of each einsum: variables, tensors and how they are indexed, and its
+-- ways to compute units.
 
 local arch = require "einloom.arch"
+local held = require "einloom.search.held"
+local readonly = require "einloom.readonly"
 local sets = require "einloom.sets"
+local ways = require "einloom.search.ways"
 
 local steps = {}
+
+---@class einloom.SearchTensor
+---@field name string
+---@field shared boolean used by several einsums
+---@field persistent boolean
+---@field relevancy table<string, "relevant"|"partial"> by variable; nil: not indexed by it
+---@field access einloom.TensorAccess
+
+---@class einloom.SearchStep
+---@field einsum string
+---@field is_copy boolean
+---@field n_instances integer
+---@field variables string[] those with more than one value, in the order of names
+---@field sizes table<string, integer>
+---@field tensors einloom.SearchTensor[] in the order of names
+---@field uneven? boolean[] variables whose temporal tiles need not divide
+---@field force_order boolean holders follow the order of memories
+---@field every_order boolean each variable in a sum is tried first in its place
+---@field max_fused_loops number
+---@field ways einloom.SearchWay[] to the units that may run it
+
+--- A way reads everything that it does not have itself from its step.
+---@class einloom.SearchWay: einloom.SearchStep
+---@field compute string
+---@field levels einloom.SearchLevel[] from the outermost memory to the compute unit
+---@field outermost integer the first level that stores; its holders stand above all loops
+---@field scope einloom.HeldScope
 
 local function relevancy(access)
   local result = {}
@@ -16,12 +46,6 @@ local function relevancy(access)
       if result[v] ~= "relevant" then result[v] = kind end
     end
   end
-  return result
-end
-
-local function set(list)
-  local result = {}
-  for _, x in ipairs(list or {}) do result[x] = true end
   return result
 end
 
@@ -40,44 +64,6 @@ local function tensors_of(workload, e)
   return list
 end
 
--- Variables that a spatial loop of a dimension may not have.
-local function excluded(tensors, names)
-  local result, wanted = {}, set(names)
-  for _, t in ipairs(tensors) do
-    for v in pairs(wanted[t.name] and t.relevancy or {}) do result[v] = true end
-  end
-  return result
-end
-
-local function dims_of(path, name, tensors)
-  local list = {}
-  for _, d in ipairs(path.fanout[name] or {}) do
-    list[#list + 1] = {
-      name = d.dim, count = d.count, min_fraction = d.min_fraction_used or 0,
-      excluded = excluded(tensors, d.loops_must_reuse),
-    }
-  end
-  return list
-end
-
-local kinds = { Memory = "store", Toll = "pass_through", Container = "array", Compute = "compute" }
-
-local function levels_of(machine, path, tensors)
-  local list, region = {}, 0
-  for i, name in ipairs(path.levels) do
-    local component, hold = machine:component(name), path.hold[name] or {}
-    local dims = dims_of(path, name, tensors)
-    if #dims > 0 then region = region + 1 end
-    local must = hold.must_hold or {}
-    list[i] = {
-      name = name, kind = kinds[component.class], component = component, dims = dims,
-      region = region, all_not_held_in = must.all_not_held_in,
-      must = must.all_not_held_in and {} or set(must), may = set(hold.may_hold),
-    }
-  end
-  return list
-end
-
 local function variables_of(workload, e)
   local names, sizes = {}, {}
   for _, v in ipairs(e.variables) do
@@ -89,8 +75,8 @@ local function variables_of(workload, e)
 end
 
 -- Variables whose temporal tiles need not divide, by position: those that are in no sum.
-local function uneven(case, variables, tensors)
-  if case.limits.temporal_factors ~= "imperfect" then return nil end
+local function uneven(options, variables, tensors)
+  if options.temporal_factors ~= "imperfect" then return nil end
   local list = {}
   for i, v in ipairs(variables) do
     list[i] = true
@@ -99,27 +85,25 @@ local function uneven(case, variables, tensors)
   return list
 end
 
---- One step for each path of the case, in the order of the einsums.
----@param case { workload: einloom.Workload, arch: einloom.Arch, paths: table[], limits: table }
+local function step_of(case, e)
+  local options, tensors = case.options, tensors_of(case.workload, e)
+  local variables, sizes = variables_of(case.workload, e)
+  local step = {
+    einsum = e.name, n_instances = e.n_instances, is_copy = e.is_copy, tensors = tensors,
+    variables = variables, sizes = sizes, uneven = uneven(options, variables, tensors),
+    force_order = options.force_memory_hierarchy_order,
+    every_order = options.explore_loop_orders, max_fused_loops = options.max_fused_loops,
+  }
+  step.ways = ways.of(case.workload, case.arch, step)
+  return step
+end
+
+--- One step for each einsum, in their order.
+---@param case einloom.SearchProblem
 ---@return einloom.SearchStep[]
 function steps.of(case)
   local list = {}
-  for _, e in ipairs(case.workload.einsums) do
-    for _, path in ipairs(case.paths) do
-      if path.einsum == e.name then
-        local tensors = tensors_of(case.workload, e)
-        local variables, sizes = variables_of(case.workload, e)
-        list[#list + 1] = {
-          einsum = e.name, n_instances = e.n_instances, compute = path.compute,
-          is_copy = e.is_copy, tensors = tensors, variables = variables, sizes = sizes,
-          levels = levels_of(case.arch, path, tensors), outermost = 1,
-          uneven = uneven(case, variables, tensors),
-          force_order = case.limits.force_memory_hierarchy_order ~= false,
-          max_shared_loops = case.limits.max_shared_loops or math.huge,
-        }
-      end
-    end
-  end
+  for i, e in ipairs(readonly.raw(case.workload).einsums) do list[i] = step_of(case, e) end
   return list
 end
 
@@ -172,27 +156,40 @@ local function component_text(case, step, component, position)
   return table.concat(parts, ";")
 end
 
-local function level_text(case, step, level, position, number)
-  local parts = {
-    level.name, by_position(level.must, position), by_position(level.may, position),
-    table.concat(level.all_not_held_in or {}, ","),
-    component_text(case, step, level.component, position),
-  }
+local function bounds_text(d, number)
+  local parts = {}
+  for i, b in ipairs(d.bounds) do
+    local names = {}
+    for v in pairs(b.variables) do names[number[v] or "one"] = true end
+    parts[i] = ("%s%s%s"):format(table.concat(sorted(names), ","), b.op, b.value)
+  end
+  return table.concat(parts, ";")
+end
+
+local function level_text(case, way, level, position, number)
+  local component = level.component
+  local parts = { level.name, component_text(case, way, component, position) }
+  local function describe(members) return by_position(members, position) end
+  for _, key in ipairs { "keep", "back", "may_keep" } do
+    parts[#parts + 1] = component[key]
+      and held.signature(way.scope, component[key], component.name, describe) or "-"
+  end
+  parts[#parts + 1] = describe(level.no_refetch) .. "/" .. describe(level.no_resend)
   for _, d in ipairs(level.dims) do
     local without = {}
     for v in pairs(d.excluded) do without[number[v] or "one"] = true end
-    parts[#parts + 1] = ("%s:%s:%s:%s"):format(d.name, d.count, d.min_fraction,
-      table.concat(sorted(without), ","))
+    parts[#parts + 1] = ("%s:%s:%s:%s:%s"):format(d.name, d.count, d.min_fraction,
+      table.concat(sorted(without), ","), bounds_text(d, number))
   end
   return table.concat(parts, "|")
 end
 
 --- A text that steps have in common when they differ in names alone.
----@param case table
+---@param case einloom.SearchProblem
 ---@param step einloom.SearchStep
 ---@return string
 function steps.signature(case, step)
-  local position, number, parts = {}, {}, { step.compute, tostring(step.is_copy) }
+  local position, number, parts = {}, {}, { tostring(step.is_copy) }
   for i, v in ipairs(step.variables) do
     number[v] = i
     parts[#parts + 1] = tostring(step.sizes[v])
@@ -201,8 +198,11 @@ function steps.signature(case, step)
     position[t.name] = i
     parts[#parts + 1] = access_text(t, number)
   end
-  for _, level in ipairs(step.levels) do
-    parts[#parts + 1] = level_text(case, step, level, position, number)
+  for _, way in ipairs(step.ways) do
+    parts[#parts + 1] = "way"
+    for _, level in ipairs(way.levels) do
+      parts[#parts + 1] = level_text(case, way, level, position, number)
+    end
   end
   parts[#parts + 1] = tostring(step.n_instances)
   return table.concat(parts, "\n")

@@ -13,24 +13,24 @@ local tree = {}
 ---@field rest table[] nodes below the fused loops
 ---@field depth table<string, integer> fused loops above the outermost holder of a shared tensor
 
-local function holder(step, node)
+local function holder(way, node)
   return {
-    node = node.toll and "toll" or "storage", component = step.levels[node.level].name,
+    node = node.toll and "toll" or "storage", component = way.levels[node.level].name,
     tensors = { node.tensor.name },
     persistent = not node.toll and node.backs and node.tensor.persistent or nil,
     shared = node.backs and node.tensor.shared, toll = node.toll,
   }
 end
 
-local function loop(step, node, tile)
+local function loop(way, node, tile)
   return {
     node = node.dim and "spatial" or "temporal", rank_variable = node.variable, tile_shape = tile,
-    component = node.dim and step.levels[node.level].name or nil, dim = node.dim and node.dim.name,
+    component = node.dim and way.levels[node.level].name or nil, dim = node.dim and node.dim.name,
   }
 end
 
 -- The fused loops of a path in the order of `variables`, holders in between.
-local function fused_part(step, entries, variables)
+local function fused_part(way, entries, variables)
   local levels, loops, depth = { {} }, {}, {}
   local taken, waiting = {}, {}
   local function take()
@@ -38,7 +38,7 @@ local function fused_part(step, entries, variables)
     for i, e in ipairs(waiting) do
       if not taken[e] and e.node.variable == wanted then
         taken[e] = true
-        loops[#loops + 1] = loop(step, e.node, e.tile)
+        loops[#loops + 1] = loop(way, e.node, e.tile)
         levels[#levels + 1] = {}
         table.remove(waiting, i)
         return true
@@ -49,7 +49,7 @@ local function fused_part(step, entries, variables)
   for _, e in ipairs(entries) do
     if e.node.tensor then
       while #waiting > 0 and take() do end
-      table.insert(levels[#levels], holder(step, e.node))
+      table.insert(levels[#levels], holder(way, e.node))
       if e.node.backs and e.node.tensor.shared then depth[e.node.tensor.name] = #loops end
     else
       waiting[#waiting + 1] = e
@@ -67,6 +67,7 @@ end
 ---@return einloom.ChosenPath
 function tree.path(step, template, tiles, variables)
   local extent, entries, rest, i, last_shared = {}, {}, {}, 0, 0
+  local way = template.way
   for v, size in pairs(step.sizes) do extent[v] = size end
   for k, node in ipairs(template.nodes) do
     if node.tensor and node.backs and node.tensor.shared then last_shared = k end
@@ -74,18 +75,18 @@ function tree.path(step, template, tiles, variables)
   for k, node in ipairs(template.nodes) do
     local part = k <= last_shared and entries or rest
     if node.tensor then
-      part[#part + 1] = part == rest and holder(step, node) or { node = node }
+      part[#part + 1] = part == rest and holder(way, node) or { node = node }
     else
       i = i + 1
       local tile = tiles[i]
       if tile < extent[node.variable] then
-        part[#part + 1] = part == rest and loop(step, node, tile) or { node = node, tile = tile }
+        part[#part + 1] = part == rest and loop(way, node, tile) or { node = node, tile = tile }
       end
       extent[node.variable] = tile
     end
   end
-  local levels, loops, depth = fused_part(step, entries, variables)
-  rest[#rest + 1] = { node = "compute", einsum = step.einsum, component = step.compute }
+  local levels, loops, depth = fused_part(way, entries, variables)
+  rest[#rest + 1] = { node = "compute", einsum = step.einsum, component = way.compute }
   return { step = step, levels = levels, loops = loops, rest = rest, depth = depth }
 end
 

@@ -4,7 +4,6 @@
 
 local loom = require "einloom"
 local read = require "einloom.case.search"
-local space = require "einloom.space"
 
 local search = { answers_inside = true }
 
@@ -122,7 +121,7 @@ function search.check(run, raw, layer)
     for at, point in pairs(recorded(raw)) do check_recorded(run, case, point, at) end
   end
   if layer ~= "search" and layer ~= "all" then return nil end
-  local found = space.new(case):search()
+  local found = read.space(case):search()
   if #case.minimise == 1 then
     check_best(run, raw, case, found)
   else

@@ -1,0 +1,170 @@
+-- SPDX-License-Identifier: MIT
+-- Spaces of mappings: what an architecture's sets, dimensions and units and the options of a space
+-- leave of them.
+
+local fails = require "support.fails"
+local loom = require "einloom"
+
+local function product()
+  return loom.workload {
+    sizes = { m = 4, k = 2, n = 6 }, bits = { All = 8 }, "Z[m,n] = A[m,k] * B[k,n]",
+  }
+end
+
+local function memory(name, keys)
+  keys[1], keys.size = name, keys.size or math.huge
+  keys.read, keys.write = { energy = keys.energy or 1 }, { energy = keys.energy or 1 }
+  keys.energy = nil
+  return loom.memory(keys)
+end
+
+local mac = loom.compute { "MAC", energy = 1, throughput = 1 }
+
+-- The memories of each template as "L1{A} L2{A}", without repeats, in order.
+local function holders(space)
+  local seen, list = {}, {}
+  for _, unit in ipairs(space:units()) do
+    local parts = {}
+    for part in unit.text:gmatch "%w+{%w+}" do parts[#parts + 1] = part end
+    table.sort(parts)
+    local text = table.concat(parts, " ")
+    if not seen[text] then
+      seen[text] = true
+      list[#list + 1] = text
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+local function levels(low, high, w)
+  return holders(loom.space(w or product(),
+    loom.arch { memory("L1", high), memory("L2", low), mac }))
+end
+
+describe("what levels hold", function()
+  local all = { keep = "All" }
+
+  it("is what they keep and any of what they may keep", function()
+    assert.are.same({ "L1{A} L1{B} L1{Z} L2{A}", "L1{A} L1{B} L1{Z} L2{A} L2{B}" },
+      levels({ keep = "A", may_keep = "Inputs" }, all))
+    assert.are.same({ "L1{A} L1{B} L1{Z} L2{A}" }, levels({ keep = "A" }, all))
+    assert.are.equal(8, #levels({}, all))
+  end)
+
+  it("depends on what is held above", function()
+    assert.are.same({ "L1{A} L1{B} L1{Z}" }, levels({ keep = "~Above" }, all))
+    assert.are.same({ "L1{A} L1{B} L2{Z}", "L1{A} L2{B} L2{Z}" },
+      levels({ keep = "~L1" }, { keep = "A", may_keep = "B" }))
+    fails.with("bad_arch", { "arch.L1.keep:1:1", "L2 is not above" },
+      function() levels({}, { keep = "L2" }) end)
+    fails.with("unknown_tensor", { "no tensor or set L3", "nearest: L1" },
+      function() levels({ keep = "L3" }, all) end)
+  end)
+
+  it("has its outermost holder where that is asked for", function()
+    assert.are.same({ "L1{A} L1{B} L2{Z}" },
+      levels({ back = "Z", keep = "Nothing" }, { may_keep = "All" }))
+  end)
+end)
+
+describe("ways to compute units", function()
+  local function space_of(first, second)
+    local w = loom.workload {
+      sizes = { m = 4, k = 2 }, bits = { All = 8 }, "Y[m] = X[m,k]", "Z[m] = Y[m] * V[m]",
+    }
+    return loom.space(w, loom.arch {
+      memory("Main", { keep = "All" }),
+      loom.fork {
+        { memory("Buf", { energy = 0.5 }), loom.compute { "MAC", energy = 1, einsums = first } },
+        { loom.compute { "VPU", energy = 0.25, einsums = second } },
+      },
+    }, { minimise = "energy" })
+  end
+
+  it("are those of the units that may run an einsum", function()
+    local space = space_of({ "Y" }, "Z")
+    assert.are.equal("MAC", space.steps[1].ways[1].compute)
+    assert.are.equal("VPU", space.steps[2].ways[1].compute)
+    assert.are.equal(1, #space.steps[2].ways)
+    local found = space:search()
+    assert.truthy(tostring(found:mapping(found.points[1])):find "Z on VPU")
+  end)
+
+  it("are all tried", function()
+    local space = space_of()
+    assert.are.equal(2, #space.steps[1].ways)
+    local found = space:search()
+    local text = tostring(found:mapping(found.points[1]))
+    assert.truthy(text:find "Y on VPU" and text:find "Z on VPU")
+    local r = loom.analyze(space.workload, space.arch, found:mapping(found.points[1]),
+      { model = "reference" })
+    assert.are.equal(found.points[1].energy, r:energy():tonumber())
+  end)
+
+  it("must exist", function()
+    fails.with("bad_arch", { "no compute unit runs einsum Z", "nearest: Zz" },
+      function() space_of("Y", "Zz") end)
+  end)
+end)
+
+describe("the objective", function()
+  local w, a = product(), loom.arch {
+    memory("L1", { keep = "All", energy = 10 }), memory("L2", { size = 128 }),
+    loom.fanout { "PE", x = 4 }, mac,
+  }
+
+  it("can be a formula", function()
+    local front = loom.space(w, a, { minimise = { "energy", "latency" } }):search().points
+    local best = math.huge
+    for _, p in ipairs(front) do best = math.min(best, p.energy * p.latency ^ 2) end
+    local point = loom.space(w, a, { minimise = "energy * latency^2" }):search().points[1]
+    assert.are.equal(best, point.energy * point.latency ^ 2)
+    local edp = loom.space(w, a, { minimise = "edp" }):search().points[1]
+    local same = loom.space(w, a, { minimise = "energy * latency" }):search().points[1]
+    assert.are.equal(edp.energy_delay_product, same.energy * same.latency)
+  end)
+
+  it("must be one that the front holds", function()
+    for _, case in ipairs {
+      { "energy - latency", "not known never to fall where latency grows" },
+      { "enrgy", "no figure enrgy; nearest: energy" },
+      { { "energy", "edp" }, "figures that are not made of each other" },
+      { { "energy", "energy" }, "each figure once" },
+      { 3, "energy, latency" },
+    } do
+      fails.with("bad_argument", { case[2] },
+        function() loom.space(w, a, { minimise = case[1] }) end)
+    end
+  end)
+end)
+
+describe("a space", function()
+  it("refuses what it does not know", function()
+    local w, a = product(), loom.arch { memory("L1", {}), mac }
+    local function refused(parts, ...)
+      local arguments = table.pack(...)
+      fails.with("bad_argument", parts, function() loom.space(table.unpack(arguments)) end)
+    end
+    refused({ "unknown key 'max_fused_loop'", "nearest: max_fused_loops" }, w, a,
+      { max_fused_loop = 1 })
+    refused({ "max_fused_loops", "a count", "1.5" }, w, a, { max_fused_loops = 1.5 })
+    refused({ "temporal_factors", "perfect or imperfect" }, w, a, { temporal_factors = "perfekt" })
+    refused({ "argument 1: workload expected" }, a, a)
+    refused({ "argument 2: architecture expected" }, w, w)
+    refused({ "give N a value" },
+      loom.workload { sizes = { m = loom.symbol "N" }, bits = { All = 8 }, "Z[m] = A[m]" },
+      a)
+  end)
+
+  it("lists its units in one order", function()
+    local function texts()
+      local list = {}
+      local a = loom.arch { memory("L1", {}), memory("L2", {}), mac }
+      for i, unit in ipairs(loom.space(product(), a):units()) do list[i] = unit.text end
+      return list
+    end
+    assert.are.same(texts(), texts())
+    assert.is_true(#texts() > 10)
+  end)
+end)
