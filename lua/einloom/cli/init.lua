@@ -10,7 +10,7 @@ local terminal = require "einloom.cli.terminal"
 local cli = {}
 
 -- In the order in which help lists them.
-local commands = { "eval", "compare", "simulate", "kernels", "verify", "repl", "run" }
+local commands = { "eval", "compare", "simulate", "kernels", "map", "verify", "repl", "run" }
 
 local function module(name) return require("einloom.cli." .. name) end
 

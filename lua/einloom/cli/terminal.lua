@@ -5,8 +5,8 @@ local errors = require "einloom.errors"
 
 local terminal = {}
 
---- Exit statuses.
-terminal.OK, terminal.FAILED, terminal.USAGE = 0, 1, 2
+--- Exit statuses; STOPPED: before the end, with what was found so far.
+terminal.OK, terminal.FAILED, terminal.USAGE, terminal.STOPPED = 0, 1, 2, 75
 
 -- Where the running command writes.
 local out, err = io.stdout, io.stderr
@@ -64,6 +64,9 @@ end
 --- Writes to the stream of errors as it stands.
 ---@param text string
 function terminal.write_error(text) err:write(text) end
+
+--- Whether people see the stream of errors while it is written.
+function terminal.is_terminal() return err == io.stderr and os.execute "test -t 2" == true end
 
 --- With --json the standard output is for JSON alone: what a script prints goes to the other one.
 function terminal.print_to_err()
