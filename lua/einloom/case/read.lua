@@ -22,7 +22,7 @@ local known_keys = {
 local file_keys = {
   schema = true, family = true, model = true, conventions = true, tolerance = true, note = true,
   source = true,
-  cases = true,
+  cases = true, search = true,
 }
 
 local function bad(message, path)

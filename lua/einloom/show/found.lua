@@ -26,12 +26,22 @@ local function figures_of(result, minimise)
   if wanted.energy_delay_product then add("energy_delay_product", energy * latency) end
   if wanted.usage or wanted.buffer_usage then
     local usage = result:usage()
-    for _, name in ipairs(errors.keys(usage)) do add("usage of " .. name, usage[name]) end
+    for _, name in ipairs(errors.keys(usage)) do add(("usage(%s)"):format(name), usage[name]) end
   end
   return list
 end
 
---- The points of a found front or best mapping, each analysed as `einloom eval` does.
+-- Smaller figures first, one after the other; then by the text of the mapping.
+local function before(a, b)
+  for i, figure in ipairs(a.figures) do
+    local x, y = figure.value:tonumber(), b.figures[i].value:tonumber()
+    if x ~= y then return x < y end
+  end
+  return tostring(a.mapping) < tostring(b.mapping)
+end
+
+--- The points of a found front or best mapping, each analysed as `einloom eval` does, in order of
+--- their figures.
 ---@param found einloom.Found
 ---@param model string
 ---@param minimise string[]
@@ -46,13 +56,14 @@ function found_text.points(found, model, minimise)
     if not result then errors.raise(kind, message) end
     list[i] = { result = result, mapping = mapping, figures = figures_of(result, minimise) }
   end
+  table.sort(list, before)
   return list
 end
 
 local function short(value)
   local text = layout.value(value)
   if #text <= 24 then return text end
-  return ("%.6g"):format(value:tonumber())
+  return ("%.10g"):format(value:tonumber())
 end
 
 -- The figures of all points as the rows of a table with a head.

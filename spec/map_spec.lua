@@ -1,0 +1,165 @@
+-- SPDX-License-Identifier: MIT
+-- einloom map: what it prints is what eval says of it, of one best mapping and of fronts.
+
+local core = require "einloom.core"
+local files = require "support.files"
+local loom = require "einloom"
+
+local command = files.command
+
+local workload = [[
+local loom = require "einloom"
+return loom.workload {
+  sizes = { m = 12, k = 8, n = 6 }, bits = { All = 8, Outputs = 16 }, "Z[m,n] = A[m,k] * B[k,n]",
+}]]
+
+local arch = [[
+local loom = require "einloom"
+local function access(energy) return { energy = energy, throughput = 7 } end
+return loom.arch {
+  loom.memory { "Main", size = math.huge, read = access(200), write = access(200),
+    keep = "~Intermediates", may_keep = "All" },
+  loom.memory { "Glb", size = 1024, read = access(6), write = access(6), keep = "~Main",
+    may_keep = "All" },
+  loom.fanout { "PE", x = 4 },
+  loom.compute { "MAC", energy = 1, throughput = 1 },
+}]]
+
+-- Calls use(path of the workload, path of the architecture).
+local function with_files(use)
+  files.scratch(workload, function(w)
+    files.scratch(arch, function(a) use(w, a) end, ".lua")
+  end, ".lua")
+end
+
+-- The figures in the comments of a script: a list of points, each by name.
+local function figures_of(text)
+  local head, points
+  for line in text:gmatch "[^\n]+" do
+    local words = {}
+    local plain = line:gsub("^%-%-", ""):gsub(" %(", "(")
+    for word in plain:gmatch "%S+" do words[#words + 1] = word end
+    if line:match "^%-%- +energy +latency" then
+      head, points = words, {}
+    elseif head and line:match "^%-%- +[%d.]" then
+      local first, point = #words - #head, {}
+      for i, name in ipairs(head) do point[name] = words[first + i] end
+      points[#points + 1] = point
+    end
+  end
+  return points
+end
+
+-- A number as it is printed, "3/7(0.428571)" too, or as it is in JSON.
+local function number_of(text)
+  return loom.number(tostring(text):match "^[^(]+"):tonumber()
+end
+
+describe("einloom map", function()
+  it("prints a script for which eval gives the figures that it prints", function()
+    with_files(function(w, a)
+      for _, goal in ipairs { "energy", "latency", "edp", "usage", "energy + 3*latency" } do
+        local status, text, err = command("map", w, a, "--minimize", goal)
+        assert.are.equal("", err)
+        assert.are.equal(0, status)
+        local figures = figures_of(text)[1]
+        local evaluated
+        status, evaluated = files.scratch(text, function(path) return command("eval", path) end,
+          ".lua")
+        assert.are.equal(0, status, text)
+        for _, name in ipairs { "energy", "latency" } do
+          local line = evaluated:match("\n" .. name .. " +([^\n]+)")
+          assert.are.equal(line:gsub(" %(", "("), figures[name])
+        end
+      end
+    end)
+  end)
+
+  it("prints fronts whose points eval gives, none beaten by another", function()
+    with_files(function(w, a)
+      local status, text = command("map", w, a, "--pareto", "energy,latency", "--json")
+      assert.are.equal(0, status)
+      local decoded = core.json.decode(text)
+      assert.is_true(#decoded.cases > 1)
+      local _, again = files.scratch(text, function(path)
+        return command("eval", path, "--json")
+      end, ".json")
+      local evaluated = core.json.decode(again)
+      for i, case in ipairs(decoded.cases) do
+        assert.are.same(case.expected, evaluated.cases[i].expected)
+        for k, other in ipairs(decoded.cases) do
+          local mine, its = case.expected.totals, other.expected.totals
+          assert.is_true(i == k or number_of(mine.energy) < number_of(its.energy)
+            or number_of(mine.latency) < number_of(its.latency))
+        end
+      end
+      _, text = command("map", w, a, "--pareto", "energy,latency")
+      local points = figures_of(text)
+      assert.are.equal(#decoded.cases, #points)
+      for i, point in ipairs(points) do
+        local totals = decoded.cases[i].expected.totals
+        assert.are.equal(number_of(totals.energy), number_of(point.energy))
+        assert.are.equal(number_of(totals.latency), number_of(point.latency))
+      end
+    end)
+  end)
+
+  it("says in JSON what was searched", function()
+    with_files(function(w, a)
+      local _, text = command("map", w, a, "--json", "--minimize", "edp")
+      local about = core.json.decode(text).search
+      assert.are.same({ "energy_delay_product" }, about.minimise)
+      assert.are.same({ "optimal", "reference", core.version }, { about.strategy, about.model,
+        about.einloom })
+      assert.is_nil(about.stopped)
+    end)
+  end)
+
+  it("takes options of the space by their names, and says which it does not know", function()
+    with_files(function(w, a)
+      local _, text = command("map", w, a, "--temporal-factors", "imperfect")
+      local uneven = number_of(figures_of(text)[1].energy)
+      _, text = command("map", w, a)
+      assert.is_true(uneven <= number_of(figures_of(text)[1].energy))
+      for _, arguments in ipairs {
+        { "--max-fused-loops", "x" }, { "--minimize", "speed" }, { "--strategy", "magic" },
+        { "--seed", "0.5" }, { "--minimize", "energy", "--pareto", "energy,latency" },
+        { "--set", "beam" }, { "--case", "x" }, { "--temporal-factors", "odd" },
+      } do
+        local status, out, err = command("map", w, a, table.unpack(arguments))
+        assert.is_true(status == 1 or status == 2, table.concat(arguments, " "))
+        assert.are.equal("", out)
+        assert.matches("einloom: ", err, 1, true)
+      end
+    end)
+  end)
+
+  it("searches cases of files", function()
+    local path = files.path "golden/search/cases.json"
+    local id = "grid_chain1_K256_energy_gb16kb"
+    local list = require "einloom.case.read".decode_file(path).cases
+    for _, raw in ipairs(list) do
+      if raw.peer.best.meaningful and #raw.workload.einsums == 1 then id = raw.id break end
+    end
+    local status, text, err = command("map", path, "--case", id)
+    assert.are.equal("", err)
+    assert.are.equal(0, status)
+    status = files.scratch(text, function(script) return command("eval", script) end, ".lua")
+    assert.are.equal(0, status)
+    local _, _, problem = command("map", path, "--case", "nothing_like_it")
+    assert.matches("no case 'nothing_like_it'", problem, 1, true)
+  end)
+
+  it("says what files are wrong with", function()
+    with_files(function(w, a)
+      local _, _, err = command("map", a, w)
+      assert.matches("the script should return a workload, not a einloom.arch", err, 1, true)
+      _, _, err = command("map", w)
+      assert.matches("the script should return an architecture behind the workload", err, 1, true)
+      files.scratch("return function() end", function(f)
+        _, _, err = command("map", f, a)
+        assert.matches("not a function: write a script that returns what it gives", err, 1, true)
+      end, ".lua")
+    end)
+  end)
+end)
