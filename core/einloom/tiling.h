@@ -114,6 +114,46 @@ LOOM_API loom_status loom_coalesced_select(loom_graph *g, const loom_kernel_step
                                            const loom_coalescing *c, size_t max_tiles,
                                            loom_scored_tiling *out);
 
+/* ---- memory sectors ----------------------------------------------------------------------- */
+
+/* A block of points of a kernel is handled at once.  An access costs the sectors of 32 bytes in which
+** it has elements, block by block; each different access of the kernel to memory counts once (in the
+** blocks of all ranges, or of the pointwise ones if it does not move along the others), what is
+** internal to the kernel not at all.  Sizes at the hints; a value loaded at run time is taken to be
+** another one for each value of the loops that are not in the index beside it. */
+typedef struct loom_blocked {
+  loom_tiling tiling;
+  int64_t block[LOOM_N_PREFIXES]; /* points of each range; 0: not known */
+  int64_t sectors;                /* -1: not counted */
+} loom_blocked;
+
+typedef struct loom_best_options {
+  size_t max_tiles; /* of the pointwise side; 0: three */
+  bool reductions;  /* the reduction may be cut in two ranges */
+  int64_t points;   /* of a block, at most; 0: 1024 */
+} loom_best_options;
+
+/* The tiling, and its blocks (of each range a power of two or all of it), that touch the fewest
+** sectors; of equal ones the first with fewest ranges.  None that is allowed and that loom_tiling_select
+** or loom_coalesced_select gives under some options touches fewer in such blocks.  If sectors cannot be
+** counted - a size has no hint, or an index has no closed form and too many points - the tiling is
+** that of loom_tiling_select and sectors is -1. */
+LOOM_API loom_status loom_tiling_best(loom_graph *g, const loom_kernel_steps *steps,
+                                      const loom_best_options *options, loom_blocked *out);
+
+typedef struct loom_access_sectors {
+  int op, buffer;
+  bool store;
+  loom_expr index; /* over the loops of the operation */
+  int64_t sectors; /* -1: not counted */
+} loom_access_sectors;
+/* Counts the sectors of a tiling in the blocks that are given, or where block[0] is 0 in those that touch
+** the fewest: how many accesses there are, of which up to capacity are written; 0 if a size has no
+** hint; -1 with an error (LOOM_ERR_ARGUMENT: the ranges are not those of the kernel). */
+LOOM_API ptrdiff_t loom_tiling_sectors(loom_graph *g, const loom_kernel_steps *steps,
+                                       loom_blocked *blocked, loom_access_sectors *out,
+                                       size_t capacity);
+
 LOOM_C_END
 
 #endif

@@ -33,9 +33,11 @@ static bool same_tiling(const loom_tiling *a, const loom_tiling *b) {
   return true;
 }
 
-/* The dims as a tiling of at most max_tiles ranges on their side: the leading ones multiplied. */
+/* The dims as a tiling of at most max_tiles ranges on their side (two of a reduction): the leading ones
+** multiplied. */
 static bool add_dims(blocks *b) {
-  size_t n = b->dims.n, kept = n < b->max_tiles ? n : b->max_tiles;
+  size_t n = b->dims.n, most = !b->pointwise && b->max_tiles > 2 ? 2 : b->max_tiles;
+  size_t kept = n < most ? n : most;
   if (n == 0) return true;
   loom_expr *dims = b->dims.at + (n - kept);
   for (size_t i = 0; i < n - kept; i++) dims[0] = loom_mul(b->ctx, dims[0], b->dims.at[i]);

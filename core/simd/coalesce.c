@@ -142,23 +142,8 @@ static bool add_address(analysis *a, address_list *list, loom_expr index, int bu
          add_buffer(a->ctx, &list->at[list->n - 1], buffer);
 }
 
-static bool in_kernel(const analysis *a, int op) {
-  return a->g->stamps.at[op] == a->g->epoch;
-}
-
-/* Whether nothing outside the kernel sees the buffer. */
-static bool is_internal(const analysis *a, int buffer) {
-  const loom_buffer *b = &a->g->buffers.at[buffer];
-  if (b->output || b->writer < 0 || b->updates >= 0 || b->updated_by >= 0 ||
-      !in_kernel(a, b->writer))
-    return false;
-  for (size_t i = 0; i < b->n_users; i++)
-    if (!b->users[i].order && !in_kernel(a, b->users[i].op)) return false;
-  return true;
-}
-
 static bool add_use(analysis *a, const loom_use *use, address_list *list) {
-  if (use->mode != LOOM_USE_INDEXED || is_internal(a, use->buffer)) return true;
+  if (use->mode != LOOM_USE_INDEXED || loom_steps_internal(a->g, use->buffer)) return true;
   loom_expr index = loom_reveal(a->ctx, use->index);
   index = loom_substitute(a->ctx, index, a->variables.n, a->variables.at, a->values.at);
   loom_given given = a->g->given;
@@ -320,21 +305,13 @@ static bool analyse(analysis *a) {
   return a->out->shown.reads && a->out->shown.writes;
 }
 
-/* Stamps the operations of the kernel; whether there is nothing that the analysis cannot handle. */
+/* Whether there is nothing that the analysis cannot handle. */
 static bool begin(analysis *a) {
-  loom_graph *g = a->g;
-  if (!loom_vec_reserve(a->ctx, &g->stamps, g->ops.n > g->stamps.n ? g->ops.n - g->stamps.n : 0))
-    return false;
-  while (g->stamps.n < g->ops.n) g->stamps.at[g->stamps.n++] = 0;
-  g->epoch++;
+  if (!loom_steps_stamp(a->g, a->steps)) return false;
   a->gives_up = !loom_expr_is_num(a->ctx, a->steps->extent) ||
                 !loom_expr_is_num(a->ctx, a->steps->reduction_extent);
-  for (size_t i = 0; i < a->steps->n; i++) {
-    int op = a->steps->schedule[i];
-    if (op < 0) continue;
-    g->stamps.at[op] = g->epoch;
-    look_for_gathers(a, &g->ops.at[op]);
-  }
+  for (size_t i = 0; i < a->steps->n; i++)
+    if (a->steps->schedule[i] >= 0) look_for_gathers(a, &a->g->ops.at[a->steps->schedule[i]]);
   return !loom_base_failed(a->ctx);
 }
 

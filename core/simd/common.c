@@ -36,6 +36,32 @@ bool loom_common_sides(loom_graph *g, const loom_op *op, const loom_kernel_steps
   return false;
 }
 
+/* ---- members ------------------------------------------------------------------------------ */
+
+bool loom_steps_stamp(loom_graph *g, const loom_kernel_steps *steps) {
+  if (!loom_vec_reserve(g->ctx, &g->stamps, g->ops.n > g->stamps.n ? g->ops.n - g->stamps.n : 0))
+    return false;
+  while (g->stamps.n < g->ops.n) g->stamps.at[g->stamps.n++] = 0;
+  g->epoch++;
+  for (size_t i = 0; i < steps->n; i++)
+    if (steps->schedule[i] >= 0) g->stamps.at[steps->schedule[i]] = g->epoch;
+  return true;
+}
+
+static bool is_member(const loom_graph *g, int op) {
+  return g->stamps.at[op] == g->epoch;
+}
+
+bool loom_steps_internal(const loom_graph *g, int buffer) {
+  const loom_buffer *b = &g->buffers.at[buffer];
+  if (b->output || b->writer < 0 || b->updates >= 0 || b->updated_by >= 0 ||
+      !is_member(g, b->writer))
+    return false;
+  for (size_t i = 0; i < b->n_users; i++)
+    if (!b->users[i].order && !is_member(g, b->users[i].op)) return false;
+  return true;
+}
+
 /* ---- lists -------------------------------------------------------------------------------- */
 
 static bool same_sizes(const loom_nest_sizes *a, const loom_nest_sizes *b) {

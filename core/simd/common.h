@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Loops that all operations of a kernel can be written in. */
+/* What the operations of a kernel have in common: loops they can all be written in, and buffers that
+** nothing else sees. */
 #ifndef EINLOOM_COMMON_H
 #define EINLOOM_COMMON_H
 
-#include "simd/graph.h"
+#include "simd/select.h"
 
 /* The sizes of a nest: pointwise loops, then reduced ones. */
 typedef struct loom_nest_sizes {
@@ -19,5 +20,11 @@ bool loom_common_sides(loom_graph *g, const loom_op *op, const loom_kernel_steps
 /* The common loops of the operations of the kernel, in the arena.  False with an error. */
 bool loom_common_loops(loom_graph *g, const loom_kernel_steps *steps, loom_arena *arena,
                        loom_nest_sizes *out);
+
+/* Notes which operations are in the kernel; holds until the stamps of the graph are used again.  False
+** with an error. */
+bool loom_steps_stamp(loom_graph *g, const loom_kernel_steps *steps);
+/* Whether nothing outside the kernel that was noted sees the buffer. */
+bool loom_steps_internal(const loom_graph *g, int buffer);
 
 #endif

@@ -248,6 +248,8 @@ int bind_graph_tiling(lua_State *L);
 int bind_graph_coalesce(lua_State *L);
 int bind_graph_coalesced_tilings(lua_State *L);
 int bind_graph_coalesced_tiling(lua_State *L);
+int bind_graph_best_tiling(lua_State *L);
+int bind_graph_sectors(lua_State *L);
 /* The loops {{variable, size}, ...} at index i, in memory pushed on the stack (loops.c).
 ** [-0, +1, v] */
 loom_extent *bind_check_nest(bind_scope *s, int i, size_t *n);

@@ -468,6 +468,8 @@ void bind_open_graph(lua_State *L) {
                                      {"coalesce", bind_graph_coalesce},
                                      {"coalesced_tilings", bind_graph_coalesced_tilings},
                                      {"coalesced_tiling", bind_graph_coalesced_tiling},
+                                     {"best_tiling", bind_graph_best_tiling},
+                                     {"sectors", bind_graph_sectors},
                                      {NULL, NULL}};
   bind_object_type(L, BIND_GRAPH, methods);
   bind_set_makers(L, makers);

@@ -14,7 +14,7 @@ function kernels.declare(parser)
   command:argument("file", "A Lua script that returns a loom.graph, or a JSON file of graph cases "
     .. "(schema simd/1, family g_graphs); - is the standard input.")
   command:option("--case", "The one case of the file with this id or title.")
-  command:option("--tiling", "How tilings are chosen."):choices { "rules", "coalescing" }
+  command:option("--tiling", "How tilings are chosen."):choices { "rules", "coalescing", "best" }
   command:option("--max-tiles", "Pointwise tiles of a kernel, at most."):target "max_tiles"
     :choices { "1", "2", "3" }
   command:flag("--loops", "Print the kernels as loops.")

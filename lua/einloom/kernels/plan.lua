@@ -91,8 +91,15 @@ local function by_coalescing(graph, schedule, extents, options)
   return scored and scored.tiling or by_rules(graph, schedule, extents, options)
 end
 
+-- Where the fewest memory sectors are touched; and what the core says of them.
+local function by_sectors(graph, schedule, extents, options)
+  local found = checked(graph.core:best_tiling(schedule, extents,
+    { max_tiles = options.max_tiles, reductions = options.reductions }))
+  return found.tiling, found
+end
+
 --- How tilings may be chosen, by name.
-plan.tilings = { rules = by_rules, coalescing = by_coalescing }
+plan.tilings = { rules = by_rules, coalescing = by_coalescing, best = by_sectors }
 
 --- The name of how tilings are chosen.
 ---@param options? table
@@ -120,14 +127,16 @@ local function add_kernel(graph, made, group, options)
     errors.raise(kind or KIND, message or ("%s do not run in one kernel"):format(
       table.concat(group.ops, ", ")))
   end
-  local tiling = options.choose(graph, schedule, group.extents, options)
+  local tiling, counted = options.choose(graph, schedule, group.extents, options)
   checked(made:kernel { schedule = schedule, extents = group.extents, tiling = tiling })
+  return counted
 end
 
 --- The kernels of a graph in the order in which they run: what the core knows of each and its
 --- program. groups: lists of names of nodes that become one kernel, in order; without it they are
---- fused. tiling: how tilings are chosen, by "rules" (also with max_tiles, blocks and reductions)
---- or by "coalescing".
+--- fused. tiling: how tilings are chosen, by "rules" (also with max_tiles, blocks and reductions),
+--- by "coalescing", or "best": the fewest memory sectors are touched (then `counted` of a program is
+--- what the core counted: tiling, blocks, sectors, accesses).
 ---@param graph einloom.Graph
 ---@param given? { groups?: string[][], tiling?: string, max_tiles?: integer, blocks?: boolean,
 --- reductions?: boolean, coalescing?: boolean }
@@ -146,10 +155,11 @@ function plan.kernels(graph, given)
   end
   check_members(graph, groups)
   local made = checked(graph.core:plan())
-  for _, group in ipairs(groups) do add_kernel(graph, made, group, options) end
-  local programs = {}
+  local counted, programs = {}, {}
+  for i, group in ipairs(groups) do counted[i] = add_kernel(graph, made, group, options) end
   for i, facts in ipairs(made:kernels()) do
     programs[i] = program.new(graph, facts, "kernel" .. i)
+    programs[i].counted = counted[i]
   end
   return programs, refusals
 end

@@ -37,6 +37,7 @@ function Program.__tostring(self) return require "einloom.kernels.loops".text(se
 ---@field tensors string[] in memory, in order of their first use
 ---@field facts einloom.KernelFacts
 ---@field call? einloom.GraphNode the one node of a kernel without loops
+---@field counted? einloom.CountedTiling where tilings are chosen by memory sectors
 
 --- Whether an extent is known to be 1.
 ---@param extent einloom.Expr

@@ -577,6 +577,8 @@ function core.index_narrow(extent, sizes, options) end
 ---@field coalesce fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[]): einloom.Coalescing?, string?, string?
 ---@field coalesced_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.ScoredTiling[]?, string?, string?
 ---@field coalesced_tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.ScoredTiling?, string?, string?
+---@field best_tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], options?: { max_tiles?: integer, reductions?: boolean, points?: integer }): einloom.CountedTiling?, string?, string?
+---@field sectors fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], tiling: einloom.Tiling, blocks?: einloom.Blocks): einloom.CountedTiling?, string?, string?
 ---@field plan fun(self: einloom.CoreGraph): einloom.CorePlan?, string?, string?
 ---@field fusion fun(self: einloom.CoreGraph, options?: einloom.FusionOptions): einloom.CoreFusion?, string?, string?
 
@@ -601,6 +603,10 @@ function core.graph(options) end
 ---Addresses in the common loops of a kernel (n0, n1, ...), what is walked along each, a suggested split.
 ---@alias einloom.Coalescing { pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: { index: einloom.Expr, buffers: string[] }[], writes: { index: einloom.Expr, buffers: string[] }[], coalesced: { variable: einloom.Expr, score: integer }[], split?: { variable: einloom.Expr, factor: integer, score: integer } }
 ---Scores by prefix, absent where there is none.
+---Points of a block by range, as in the tiling.
+---@alias einloom.Blocks { [1]: einloom.Prefix, [2]: integer }[]
+---A tiling with the memory sectors that its blocks touch; without them where they are not counted.
+---@alias einloom.CountedTiling { tiling: einloom.Tiling, blocks?: einloom.Blocks, sectors?: integer, accesses: { op: string, buffer: string, store: boolean, index: einloom.Expr, sectors?: integer }[] }
 ---@alias einloom.ScoredTiling { tiling: einloom.Tiling, scores: table<einloom.Prefix, integer>, total: integer }
 
 ---@class einloom.CorePlan: userdata
