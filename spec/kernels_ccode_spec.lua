@@ -226,7 +226,8 @@ local function random_graph()
 end
 
 local tilings = {
-  {}, { coalescing = true }, { tiling = "best" }, { max_tiles = 3 }, { blocks = true }, { reductions = true },
+  {}, { coalescing = true }, { tiling = "best" },
+  { max_tiles = 3 }, { blocks = true }, { reductions = true },
   { blocks = true, reductions = true, max_tiles = 3 },
 }
 

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Memory sectors of tilings: every point of a kernel enumerated against what is counted, and the
 -- best tiling against all that the rules give. Reports PT_transpose_two_outputs and
--- PT_broadcast_not_worth_a_tile (pytorch/pytorch #130015, #149982, #177117, pulls #151958, #183442).
+-- PT_broadcast_not_worth_a_tile (pytorch/pytorch #130015, #149982, #177117, pulls #151958,
+-- #183442).
 
 local core = require "einloom.core"
 
@@ -17,7 +18,7 @@ local function show(list)
   return table.concat(parts, ", ")
 end
 
--- ---- enumeration ---------------------------------------------------------------------------------
+-- ---- enumeration --------------------------------------------------------------------------------
 
 -- The values of loops at a running number of their points.
 local function point_of(sizes, number)
@@ -45,7 +46,7 @@ end
 local function enumerate(kernel, access, tiling, blocks)
   local extents, seen, total = {}, {}, 0
   local list, moves = addresses(kernel, access)
-  for i, range in ipairs(tiling) do extents[i] = math.tointeger(range[2]) or range[2]:tointeger() end
+  for i, range in ipairs(tiling) do extents[i] = range[2]:tointeger() end
   for number = 0, kernel.extent * kernel.reduction - 1 do
     local point, block = point_of(extents, number), {}
     for i, value in ipairs(point) do
@@ -59,7 +60,7 @@ local function enumerate(kernel, access, tiling, blocks)
   return total
 end
 
--- ---- random kernels ------------------------------------------------------------------------------
+-- ---- random kernels -----------------------------------------------------------------------------
 
 local function pick(list) return list[math.random(#list)] end
 
@@ -162,8 +163,7 @@ end
 local function random_blocks(tiling)
   local blocks = {}
   for i, range in ipairs(tiling) do
-    local extent = math.tointeger(range[2]) or range[2]:tointeger()
-    blocks[i] = { range[1], pick { 1, 2, 3, 4, 7, 8, 16, 32, extent } }
+    blocks[i] = { range[1], pick { 1, 2, 3, 4, 7, 8, 16, 32, range[2]:tointeger() } }
   end
   return blocks
 end
@@ -179,7 +179,8 @@ local function rule_tilings(kernel)
     if reduced == kernel.reduction then list[#list + 1] = tiling end
   end
   for _, options in ipairs { {}, { max_tiles = 3 }, { blocks = true },
-    { blocks = true, max_tiles = 3 }, { reductions = true }, { reductions = true, blocks = true } } do
+    { blocks = true, max_tiles = 3 }, { reductions = true },
+    { reductions = true, blocks = true } } do
     add(assert(g:tiling(kernel.schedule, kernel.extents, options)))
   end
   for tiles = 2, 3 do
@@ -252,8 +253,9 @@ describe("memory sectors", function()
       assert.is_true(kernel.graph:fits(kernel.schedule, kernel.extents, best.tiling))
       for _, tiling in ipairs(rule_tilings(kernel)) do
         each_shape(tiling, 64, function(blocks)
-          local sectors = assert(kernel.graph:sectors(kernel.schedule, kernel.extents, tiling, blocks))
-          assert.is_true(best.sectors <= sectors.sectors, show(tiling) .. " in " .. show(blocks))
+          local found =
+            assert(kernel.graph:sectors(kernel.schedule, kernel.extents, tiling, blocks))
+          assert.is_true(best.sectors <= found.sectors, show(tiling) .. " in " .. show(blocks))
         end)
       end
     end)
@@ -267,7 +269,8 @@ describe("memory sectors", function()
       g:buffer { name = access[1], sizes = { n }, output = access[3] or false }
       table.insert(access[3] and writes or reads, { buffer = access[1], index = access[2] })
     end
-    assert(g:op { name = "op", pointwise = nest_of(sizes, 1, #sizes), reads = reads, writes = writes })
+    assert(g:op { name = "op", pointwise = nest_of(sizes, 1, #sizes), reads = reads,
+      writes = writes })
     return g, n
   end
 

@@ -178,17 +178,17 @@ static bool read_division(reader *r, const loom_walk *walk, loom_expr e, sum *ou
 static bool read_node(reader *r, const loom_walk *walk, loom_expr e, sum *out) {
   *out = (sum){0};
   switch (loom_kind_of(r->ctx, e)) {
-    case LOOM_NUM:
-      return loom_num_to_int(r->ctx, loom_num_of(r->ctx, e), &out->constant) && is_bounded(r, out);
-    case LOOM_SYM: return read_symbol(r, e, out);
-    case LOOM_ADD: return read_add(r, walk, e, out);
-    case LOOM_MUL:
-    case LOOM_POW: return read_product(r, walk, e, out);
-    case LOOM_FLOORDIV:
-    case LOOM_MOD:
-    case LOOM_MODIDX: return read_division(r, walk, e, out);
-    case LOOM_OPAQUE: *out = *sum_of(r, walk, loom_child(r->ctx, e, 0)); return true;
-    default: return false;
+  case LOOM_NUM:
+    return loom_num_to_int(r->ctx, loom_num_of(r->ctx, e), &out->constant) && is_bounded(r, out);
+  case LOOM_SYM: return read_symbol(r, e, out);
+  case LOOM_ADD: return read_add(r, walk, e, out);
+  case LOOM_MUL:
+  case LOOM_POW: return read_product(r, walk, e, out);
+  case LOOM_FLOORDIV:
+  case LOOM_MOD:
+  case LOOM_MODIDX: return read_division(r, walk, e, out);
+  case LOOM_OPAQUE: *out = *sum_of(r, walk, loom_child(r->ctx, e, 0)); return true;
+  default: return false;
   }
 }
 

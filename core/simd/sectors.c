@@ -244,7 +244,8 @@ static bool count_class(counter *c, size_t range, size_t outer, loom_step inside
   push(&c->inside, inside.size, inside.step);
   push(&c->starts, starts.size, starts.step);
   for (size_t i = outer; i < c->placed->range[range].n; i++)
-    push(&c->starts, c->placed->range[range].digits[i].size, c->placed->range[range].digits[i].step);
+    push(&c->starts, c->placed->range[range].digits[i].size,
+         c->placed->range[range].digits[i].step);
   c->base += base;
   bool good = count_rest(c, range);
   c->base -= base;
@@ -288,7 +289,8 @@ static bool count_range(counter *c, size_t range) {
     good = count_class(c, range, i, none, none, 0);
   } else if (rest < d[i].size && (d[i].size % rest == 0 || i + 1 == n)) {
     int64_t times = d[i].size / rest, tail = d[i].size % rest, step = d[i].step;
-    good = count_class(c, range, i + 1, (loom_step){rest, step}, (loom_step){times, step * rest}, 0);
+    good =
+        count_class(c, range, i + 1, (loom_step){rest, step}, (loom_step){times, step * rest}, 0);
     if (good && tail > 0)
       good = count_class(c, range, i + 1, (loom_step){tail, step}, none, step * rest * times);
   } else {

@@ -93,8 +93,8 @@ bool loom_blocks_best(loom_touches *t, int64_t points, int64_t limit, loom_block
   s.placed = loom_realloc_array(ctx, NULL, 0, n + 1, sizeof *s.placed);
   s.is_placed = loom_realloc_array(ctx, NULL, 0, n + 1, sizeof *s.is_placed);
   for (size_t i = 0; s.placed && s.is_placed && i < n; i++)
-    s.is_placed[i] = t->list.at[i].has_form &&
-                     loom_form_place(&t->list.at[i].form, &s.grid, &s.placed[i]);
+    s.is_placed[i] =
+        t->list.at[i].has_form && loom_form_place(&t->list.at[i].form, &s.grid, &s.placed[i]);
   if (s.placed && s.is_placed) try_shapes(&s, s.grid.n, points);
   if (s.placed) loom_realloc_array(ctx, s.placed, n + 1, 0, sizeof *s.placed);
   if (s.is_placed) loom_realloc_array(ctx, s.is_placed, n + 1, 0, sizeof *s.is_placed);

@@ -179,8 +179,12 @@ static bool has_points(loom_touches *t, loom_touch *touch) {
   if (n > MOST_TABLE || n > t->budget) return false;
   t->budget -= n;
   size_t last = touch->n_loops - 1;
-  loom_numeric_nest nest = {touch->n_loops, touch->variables, touch->sizes, (uint32_t)n,
-                            (uint32_t)t->reduction_extent, 1};
+  loom_numeric_nest nest = {touch->n_loops,
+                            touch->variables,
+                            touch->sizes,
+                            (uint32_t)n,
+                            (uint32_t)t->reduction_extent,
+                            1};
   if (nest.n > 0 && nest.variables[last] == LOOM_NONE) {
     nest.n--;
     nest.repeats = nest.run;

@@ -135,8 +135,8 @@ end
 --- The kernels of a graph in the order in which they run: what the core knows of each and its
 --- program. groups: lists of names of nodes that become one kernel, in order; without it they are
 --- fused. tiling: how tilings are chosen, by "rules" (also with max_tiles, blocks and reductions),
---- by "coalescing", or "best": the fewest memory sectors are touched (then `counted` of a program is
---- what the core counted: tiling, blocks, sectors, accesses).
+--- by "coalescing", or "best": the fewest memory sectors are touched (then `counted` of a program
+--- is what the core counted: tiling, blocks, sectors, accesses).
 ---@param graph einloom.Graph
 ---@param given? { groups?: string[][], tiling?: string, max_tiles?: integer, blocks?: boolean,
 --- reductions?: boolean, coalescing?: boolean }
