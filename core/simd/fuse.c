@@ -146,6 +146,17 @@ static bool use_buffers(loom_fusion *f, int number) {
   return true;
 }
 
+/* How many of the buffers a group uses others use too. */
+static void count_common(loom_fusion *f) {
+  for (size_t i = 0; i < f->order.n; i++) f->groups[f->order.at[i]].n_common = 0;
+  for (size_t i = 0; i < f->used.n; i++) {
+    int use = f->first_use[f->used.at[i]];
+    bool common = f->uses.at[use].next >= 0;
+    for (; common && use >= 0; use = f->uses.at[use].next)
+      f->groups[f->uses.at[use].group].n_common++;
+  }
+}
+
 /* Of calls too, where those are asked about. */
 static bool find_uses(loom_fusion *f, bool calls) {
   for (size_t i = 0; i < f->used.n; i++) f->first_use[f->used.at[i]] = -1;
@@ -154,6 +165,7 @@ static bool find_uses(loom_fusion *f, bool calls) {
     const loom_group *g = &f->groups[f->order.at[i]];
     if ((calls || !g->opaque) && !use_buffers(f, f->order.at[i])) return false;
   }
+  count_common(f);
   return true;
 }
 
@@ -167,20 +179,31 @@ static bool list_users(loom_fusion *f, int buffer) {
 
 /* ---- pairs -------------------------------------------------------------------------------- */
 
-/* Whether the pair has not been seen in this round. */
+/* Whether the pair has not been seen in this round.  Two groups of which one has a single buffer in
+** common with any other meet once, unless pairs of equal extents are asked about too. */
 static bool is_new(loom_fusion *f, int first, int second) {
+  bool by_extent = f->options.aggressive || f->options.unshared;
+  if (!by_extent && (f->groups[first].n_common == 1 || f->groups[second].n_common == 1))
+    return true;
   uint64_t key = ((uint64_t)first + 1) << 32 | (uint32_t)second;
   return !loom_idmap_get(&f->seen, key) && loom_idmap_put(f->ctx, &f->seen, key, 1);
+}
+
+static bool add_choice(loom_fusion *f, int first, int second) {
+  loom_fuse_score score = loom_fusion_score(f, first, second);
+  loom_fuse_choice choice = {.bytes = score.bytes,
+                             .nearness = (int)score.nearness,
+                             .kind = 2 * score.kind + score.same_kind,
+                             .first = first,
+                             .second = second,
+                             .place = (uint32_t)f->choices.n};
+  return loom_vec_push(f->ctx, &f->choices, choice);
 }
 
 static bool propose(loom_fusion *f, int first, int second) {
   if (!is_new(f, first, second)) return !loom_base_failed(f->ctx);
   loom_fuse_reason reason = loom_fusion_decide(f, first, second, false);
-  if (reason == LOOM_FUSE_OK)
-    return loom_vec_push(
-        f->ctx, &f->choices,
-        ((loom_fuse_choice){first, second, loom_fusion_score(f, first, second), f->choices.n}));
-  return reason != LOOM_FUSE_ERROR;
+  return reason == LOOM_FUSE_OK ? add_choice(f, first, second) : reason != LOOM_FUSE_ERROR;
 }
 
 /* Each of f->users with those behind it. */
@@ -220,10 +243,13 @@ static bool propose_by_extent(loom_fusion *f) {
   return true;
 }
 
+/* The larger members of scores first, one after the other; the pair found first of equal ones. */
 static int by_score(const void *one, const void *other) {
   const loom_fuse_choice *a = one, *b = other;
-  int order = loom_fuse_score_order(&a->score, &b->score);
-  return order ? order : a->place < b->place ? -1 : 1;
+  if (a->kind != b->kind) return a->kind > b->kind ? -1 : 1;
+  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
+  if (a->nearness != b->nearness) return a->nearness > b->nearness ? -1 : 1;
+  return a->place < b->place ? -1 : 1;
 }
 
 static bool find_choices(loom_fusion *f) {

@@ -60,14 +60,6 @@ loom_fuse_score loom_fusion_score(const loom_fusion *f, int first, int second) {
                                               .bytes = bytes, .nearness = -distance(a, b)};
 }
 
-int loom_fuse_score_order(const loom_fuse_score *a, const loom_fuse_score *b) {
-  if (a->kind != b->kind) return a->kind > b->kind ? -1 : 1;
-  if (a->same_kind != b->same_kind) return a->same_kind ? -1 : 1;
-  if (a->bytes != b->bytes) return a->bytes > b->bytes ? -1 : 1;
-  if (a->nearness != b->nearness) return a->nearness > b->nearness ? -1 : 1;
-  return 0;
-}
-
 /* ---- limits ------------------------------------------------------------------------------- */
 
 /* Inputs of one storage size and type that only one operation on each side reads could take each

@@ -27,6 +27,7 @@ typedef struct loom_storage_use {
 typedef struct loom_group {
   int first, last; /* operations; the others by f->next */
   size_t n;
+  int n_common; /* in this round: buffers that other groups use too */
   int lead; /* the operation whose extents the group has: the template, the first that reduces, else the first */
   bool opaque, reduces, split_scan;
   int template; /* the operation that takes in neighbours; -1: none */
@@ -44,11 +45,12 @@ typedef struct loom_group {
   int tiling;                              /* chosen; -1: not yet */
 } loom_group;
 
-/* A pair of groups that may be fused. */
+/* A pair of groups that may be fused, small enough to be sorted in place. */
 typedef struct loom_fuse_choice {
-  int first, second; /* operations in them */
-  loom_fuse_score score;
-  size_t place; /* in the order in which the pairs were found */
+  int64_t bytes;      /* of the score */
+  int nearness, kind; /* of the score; twice its kind, and 1 for one kind */
+  int first, second;  /* operations in them */
+  uint32_t place;     /* in the order in which the pairs were found */
 } loom_fuse_choice;
 
 /* An operation that a group needs. */
@@ -153,7 +155,5 @@ bool loom_fusion_depends(const loom_fusion *f, int a, int b);
 /* Bytes of the accesses common to both. */
 int64_t loom_fusion_shared(const loom_fusion *f, int first, int second);
 loom_fuse_score loom_fusion_score(const loom_fusion *f, int first, int second);
-/* The score of a pair of that many shared bytes. */
-int loom_fuse_score_order(const loom_fuse_score *a, const loom_fuse_score *b);
 
 #endif
