@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Accounts give back blocks that the context has counted: their count starts above any of that. */
+#define ACCOUNT_START (SIZE_MAX / 4)
+
 const char *loom_status_kind(loom_status status) {
   static const char *const kinds[] = {
 #define LOOM_STATUS_NAME(enumerator, kind) kind,
@@ -86,6 +89,49 @@ loom_status loom_error_set_at(loom_ctx *ctx, loom_status status, ptrdiff_t offse
 loom_status loom_error_memory(loom_ctx *ctx) {
   loom_base_of(ctx)->exhausted = true;
   return loom_error_set(ctx, LOOM_ERR_MEMORY, "out of memory");
+}
+
+void loom_stop(loom_ctx *ctx) {
+  atomic_store_explicit(&loom_base_of(ctx)->stop, true, memory_order_relaxed);
+}
+
+void loom_go_on(loom_ctx *ctx) {
+  atomic_store_explicit(&loom_base_of(ctx)->stop, false, memory_order_relaxed);
+}
+
+void loom_set_watch(loom_ctx *ctx, loom_watch *watch, void *data) {
+  loom_base_of(ctx)->watch = watch;
+  loom_base_of(ctx)->watched = data;
+}
+
+bool loom_is_stopped(loom_ctx *ctx) {
+  loom_base *base = loom_base_of(ctx);
+  const atomic_bool *stop = base->stop_of ? base->stop_of : &base->stop;
+  if (!atomic_load_explicit(stop, memory_order_relaxed) &&
+      !(base->watch && base->watch(base->watched)))
+    return false;
+  loom_error_set(ctx, LOOM_ERR_STOPPED, "stopped");
+  return true;
+}
+
+loom_ctx *loom_account_open(loom_ctx *ctx, loom_base *account, size_t n, const atomic_bool *stop) {
+  const loom_base *base = loom_base_of(ctx);
+  memset(account, 0, sizeof *account);
+  account->stop_of = stop;
+  if (base->bytes_limit > 0) {
+    size_t left = base->bytes_limit > base->bytes ? base->bytes_limit - base->bytes : 0;
+    account->bytes = ACCOUNT_START;
+    account->bytes_limit = ACCOUNT_START + left / n;
+  }
+  return (loom_ctx *)(void *)account;
+}
+
+void loom_account_close(loom_ctx *ctx, loom_base *account) {
+  loom_base *base = loom_base_of(ctx);
+  base->bytes += account->bytes - (account->bytes_limit > 0 ? ACCOUNT_START : 0);
+  base->exhausted = base->exhausted || account->exhausted;
+  if (account->error.status != LOOM_OK)
+    loom_error_set(ctx, account->error.status, "%s", account->error.message);
 }
 
 void loom_free(void *memory) {

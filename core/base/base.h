@@ -5,6 +5,8 @@
 #ifndef EINLOOM_BASE_H
 #define EINLOOM_BASE_H
 
+#include <stdatomic.h>
+
 #include "einloom.h"
 
 #define LOOM_MESSAGE_SIZE 512
@@ -47,6 +49,10 @@ typedef struct loom_base {
   size_t bytes_limit; /* 0: none; tests set it to make allocations fail */
   loom_pool pool;
   loom_bigs bigs;
+  atomic_bool stop;           /* long calls shall end */
+  const atomic_bool *stop_of; /* of an account: that of the context; NULL: its own */
+  loom_watch *watch;
+  void *watched;
 } loom_base;
 
 static inline loom_base *loom_base_of(loom_ctx *ctx) {
@@ -62,6 +68,17 @@ static inline const loom_base *loom_base_of_const(const loom_ctx *ctx) {
 static inline bool loom_base_failed(const loom_ctx *ctx) {
   return loom_base_of_const(ctx)->exhausted;
 }
+
+/* Long loops ask this at least every few milliseconds: true, with LOOM_ERR_STOPPED recorded, when
+** they shall end. */
+bool loom_is_stopped(loom_ctx *ctx);
+
+/* An account of memory and errors beside a context, for a thread that makes no expressions: where
+** only loom_realloc, the error record and loom_is_stopped are used, it is a context.  It may use
+** as much memory as the limit of the context leaves for `n` such accounts, and is stopped by `stop`.
+** Closing adds what it holds and its first error to the context. */
+loom_ctx *loom_account_open(loom_ctx *ctx, loom_base *account, size_t n, const atomic_bool *stop);
+void loom_account_close(loom_ctx *ctx, loom_base *account);
 
 /* Records "out of memory" and sets `exhausted`.  Returns LOOM_ERR_MEMORY. */
 loom_status loom_error_memory(loom_ctx *ctx);

@@ -56,6 +56,7 @@ typedef uint32_t loom_expr;
   X(LOOM_ERR_DOMAIN, "domain")                                 \
   X(LOOM_ERR_LIMIT, "limit")                                   \
   X(LOOM_ERR_SYNTAX, "syntax")                                 \
+  X(LOOM_ERR_STOPPED, "stopped")                               \
   X(LOOM_ERR_CALLBACK, "callback")                             \
   X(LOOM_ERR_MISSING_LOOP, "missing_loop")                     \
   X(LOOM_ERR_UNKNOWN_RANK_VARIABLE, "unknown_rank_variable")   \
@@ -111,6 +112,15 @@ LOOM_API loom_status loom_error_set(loom_ctx *ctx, loom_status status, const cha
     __attribute__((format(printf, 3, 4)))
 #endif
     ;
+
+/* Asks long calls in the context (searches) to end with LOOM_ERR_STOPPED within 50 ms; it stays asked
+** until loom_go_on.  May be called from a signal handler and from any thread. */
+LOOM_API void loom_stop(loom_ctx *ctx);
+LOOM_API void loom_go_on(loom_ctx *ctx);
+/* A function that long calls ask every few milliseconds, on the thread of the call; true stops it.
+** NULL: none. */
+typedef bool loom_watch(void *data);
+LOOM_API void loom_set_watch(loom_ctx *ctx, loom_watch *watch, void *data);
 
 /* Frees what the library handed out with LOOM_GIVE as plain memory (strings). */
 LOOM_API void loom_free(void *memory);

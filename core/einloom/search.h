@@ -52,13 +52,66 @@ typedef struct loom_space_template {
   const loom_space_loop *loops;        /* outermost first */
   const bool *border;                  /* per fused loop: a holder stands right above it */
   const loom_space_backing *backings;
+  const char *text; /* decides between points of equal values, before the number; NULL: "" */
 } loom_space_template;
-/* Adds a template of an einsum with its costs and looks for some good points of it; returns its
-** number. */
+
+/* ---- exploring ---------------------------------------------------------------------------- */
+
+/* Adds a template of an einsum with its costs: a unit of work.  Returns its number, from 0; all units
+** are added before the first is explored. */
 LOOM_API int loom_space_add(loom_space *s, int einsum, const loom_costs *costs,
                             const loom_space_template *t);
-/* Finds every point of the templates added that may be part of a best mapping. */
+/* Leaves exploring a unit to others: what they find is inserted. */
+LOOM_API loom_status loom_space_leave(loom_space *s, int einsum, int number);
+/* Finds every point of the units that may be part of a best mapping.  First all of them are sketched
+** (some good points of each), then each is explored with the sketches as bounds: what a unit leaves does
+** not depend on order, threads, or what else is explored.  LOOM_ERR_STOPPED keeps what is found. */
 LOOM_API loom_status loom_space_explore(loom_space *s, int einsum);
+/* Goes on with the next n sketches or units; *more: there is something left to do. */
+LOOM_API loom_status loom_space_explore_some(loom_space *s, int einsum, size_t n, bool *more);
+
+/* Points of the units that may be part of a best mapping, as far as is known, in no order: units are
+** stored and read by template and tiles.  Values are energy, latency and bits of each open memory, as
+** loom_space_result has them. */
+typedef struct loom_space_point {
+  int number; /* of the template */
+  size_t n_loops, n_values;
+  const int32_t *tiles;
+  double values[66];
+} loom_space_point;
+/* Calls visit with every point that the unit left (-1: every unit); it may not change the space. */
+typedef void loom_space_visit(void *data, const loom_space_point *point);
+LOOM_API loom_status loom_space_points(loom_space *s, int einsum, int number,
+                                       loom_space_visit *visit, void *data);
+/* X(enumerator, printed name): why tiles of a template are no point. */
+#define LOOM_RULE_LIST(X)                                                                         \
+  X(LOOM_RULE_NONE, "none")                                                                       \
+  X(LOOM_RULE_TILES, "tiles")                                 /* no chain of tiles */             \
+  X(LOOM_RULE_FUSED_PER_VARIABLE, "max_fused_per_variable")   /* index: variable */               \
+  X(LOOM_RULE_FUSED, "max_fused")                                                                 \
+  X(LOOM_RULE_FANOUT, "fanout")                               /* index: dimension */              \
+  X(LOOM_RULE_ONE_DIMENSION, "one_dimension_per_variable")    /* index: variable */               \
+  X(LOOM_RULE_SHARE, "min_fraction") /* another use of the dimensions is fuller */                \
+  X(LOOM_RULE_CAPACITY, "capacity")                           /* index: memory */
+typedef enum loom_rule {
+#define LOOM_RULE_ENUM(enumerator, name) enumerator,
+  LOOM_RULE_LIST(LOOM_RULE_ENUM)
+#undef LOOM_RULE_ENUM
+} loom_rule;
+LOOM_API const char *loom_rule_name(loom_rule rule);
+/* The first rule that is broken, and by which variable, dimension or memory (or -1). */
+typedef struct loom_space_verdict {
+  loom_rule rule;
+  int index;
+} loom_space_verdict;
+/* Figures of n choices of tiles of a template (n_loops each, one after the other): values has room for
+** n times as many as loom_space_result gives; those of choices that break a rule are NaN. */
+LOOM_API loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
+                                         const int32_t *tiles, double *values,
+                                         loom_space_verdict *verdicts);
+/* Adds a point that was found before or elsewhere; LOOM_ERR_DOMAIN if it breaks a rule. */
+LOOM_API loom_status loom_space_insert(loom_space *s, int einsum, int number,
+                                       const int32_t *tiles);
 
 /* How much of each a space has. */
 LOOM_API size_t loom_space_memories(const loom_space *s);
@@ -71,16 +124,31 @@ LOOM_API size_t loom_space_tensors(const loom_space *s, int einsum);
 typedef struct loom_space_counts {
   double chains, combined, points; /* of tiles looked at: per variable, together, complete */
   double kept, groups;
+  double units, sketched, explored;
 } loom_space_counts;
 LOOM_API loom_space_counts loom_space_counts_of(const loom_space *s, int einsum);
+
+/* ---- joining ------------------------------------------------------------------------------ */
 
 /* One use of an einsum: tensors[i] numbers the i-th tensor of loom_space_tensor among all. */
 typedef struct loom_space_use {
   int einsum;
   const int *tensors;
 } loom_space_use;
-/* Joins uses in order; what results are then the points that no other one dominates. */
+/* Joins uses in order; what results are then the points that no other one dominates, of those of one
+** value the first in the order of their parts: texts of templates, then tiles. */
 LOOM_API loom_status loom_space_join(loom_space *s, size_t n, const loom_space_use *uses);
+/* The same in steps.  A quick join gives some good results only, of the points known so far: the best
+** of a search that is stopped. */
+typedef enum loom_join_kind { LOOM_JOIN_ALL, LOOM_JOIN_QUICK } loom_join_kind;
+LOOM_API loom_status loom_space_join_begin(loom_space *s, size_t n, const loom_space_use *uses,
+                                           loom_join_kind kind);
+/* Goes on with about so many pairs of points; *more: it is not finished.  While there is more, the
+** results are those of the quick join that it begins with, if it had any. */
+LOOM_API loom_status loom_space_join_some(loom_space *s, size_t work, bool *more);
+/* What no mapping is below, in each objective (energy, latency, as asked for): when all units have
+** been added, at any moment.  False before the uses are known. */
+LOOM_API bool loom_space_bound(const loom_space *s, double bound[2]);
 LOOM_API size_t loom_space_results(const loom_space *s);
 /* Values of a result: energy, latency, bits of each open memory (as asked for). */
 LOOM_API const double *loom_space_result(const loom_space *s, size_t result, size_t *n);

@@ -193,6 +193,7 @@ static bool extend(chains *c, const loom_rows *from, size_t i, int position, int
 static bool extend_all(chains *c, const loom_rows *from, int position, loom_rows *to) {
   int inner = c->v->loop[position + 1];
   for (size_t i = 0; i < from->n; i++) {
+    if (i % 64 == 63 && loom_is_stopped(c->nest->ctx)) return false;
     int64_t t = from->tiles[i * (size_t)from->n_tiles + (size_t)inner];
     double last = INFINITY;
     for (size_t k = 0; k < c->tiles.n; k++) {
@@ -250,7 +251,7 @@ static bool walk(chains *c, loom_rows *rows) {
     loom_rows next;
     init_rows(c, &next);
     bool done = extend_all(c, rows, position, &next);
-    c->nest->counts->chains += (double)next.n;
+    c->nest->counts.chains += (double)next.n;
     if (done) {
       negate(c, &next);
       done = loom_rows_prune(ctx, &next, c->compared);
@@ -270,12 +271,9 @@ static bool finish(chains *c, const loom_rows *rows, const loom_search_level *le
   *out = (loom_rows){.n_values = (int)level->bases.n,
                      .n_keys = nest->n_fused + nest->n_dims,
                      .n_tiles = nest->n_loops};
-  double factors[512];
-  if (c->v->factors.n > 512) {
-    loom_error_set(nest->ctx, LOOM_ERR_LIMIT, "a template has more than 512 factors of a variable");
-    return false;
-  }
+  double factors[LOOM_SEARCH_MAX_FACTORS];
   for (size_t i = 0; i < rows->n; i++) {
+    if (i % 1024 == 1023 && loom_is_stopped(nest->ctx)) return false;
     ptrdiff_t r = loom_rows_add(nest->ctx, out);
     if (r < 0) return false;
     size_t row = (size_t)r, k = (size_t)out->n_keys;
@@ -301,23 +299,29 @@ static bool finish(chains *c, const loom_rows *rows, const loom_search_level *le
   return true;
 }
 
+/* The value of a rounded part at a tile of the outermost loop. */
+static bool evaluate_rounded(const loom_search_variable *v, loom_expr function, int32_t tile,
+                             double *out) {
+  double x = tile;
+  const double *input = &x;
+  size_t i = 0;
+  while (v->rounded.at[i].function != function) i++;
+  return loom_program_eval(v->rounded.at[i].program, 1, &input, &out) == LOOM_OK;
+}
+
 bool loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles, double *out) {
   const loom_search_variable *v = &nest->variables[variable];
   for (size_t i = 0; i < v->factors.n; i++) {
     const loom_factor *f = &v->factors.at[i];
-    double product = 1;
+    double product = 1, rounded = 1;
     for (int j = 0; j + 1 < v->n_loops; j++)
       if (f->power[j]) product *= power(tiles[v->loop[j]], f->power[j]);
-    if (f->rounded != LOOM_NONE) {
-      const loom_expr symbol = nest->loops[v->loop[0]].tile;
-      loom_expr value = loom_int(nest->ctx, tiles[v->loop[0]]);
-      double rounded;
-      if (!loom_as_real(nest->ctx, loom_substitute(nest->ctx, f->rounded, 1, &symbol, &value),
-                        &rounded))
-        return false;
-      product *= rounded;
+    if (f->rounded != LOOM_NONE &&
+        !evaluate_rounded(v, f->rounded, tiles[v->loop[0]], &rounded)) {
+      loom_error_memory(nest->ctx);
+      return false;
     }
-    out[i] = product;
+    out[i] = product * rounded;
   }
   return true;
 }

@@ -46,9 +46,18 @@ static bool add_class(loom_nest *nest, loom_chain_list *l, size_t first, size_t 
 }
 
 static bool list_classes(loom_nest *nest, loom_chain_list *l) {
+  l->least = loom_arena_array(&nest->arena, l->n_factors, sizeof *l->least);
+  l->most = loom_arena_array(&nest->arena, l->n_factors, sizeof *l->most);
+  if (!l->least || !l->most) return false;
+  for (size_t k = 0; k < l->n_factors; k++) l->least[k] = INFINITY;
   for (size_t from = 0, to; from < l->rows.n; from = to) {
     for (to = from + 1; to < l->rows.n && same_class(&l->rows, from, to);) to++;
     if (!add_class(nest, l, from, to - from)) return false;
+    const loom_chain_class *c = &l->classes.at[l->classes.n - 1];
+    for (size_t k = 0; k < l->n_factors; k++) {
+      if (c->least[k] < l->least[k]) l->least[k] = c->least[k];
+      if (c->most[k] > l->most[k]) l->most[k] = c->most[k];
+    }
   }
   return true;
 }
@@ -93,12 +102,54 @@ void loom_nest_free_lists(loom_nest *nest) {
   for (int v = 0; v < nest->n_variables; v++) {
     loom_chain_list *l = &nest->lists[v];
     loom_give_back(ctx, l->factors, l->rows.n * l->n_factors + 1, sizeof *l->factors);
+    l->factors = NULL;
     loom_rows_free(ctx, &l->rows);
     loom_level_free(ctx, &l->level);
     loom_vec_free(ctx, &l->classes);
   }
   for (int i = 0; i <= nest->n_variables; i++) loom_level_free(ctx, &nest->levels[i]);
   loom_give_back(ctx, nest->values, nest->values_room, sizeof *nest->values);
+  nest->values = NULL;
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns) {
+  double factors[LOOM_SEARCH_MAX_VARIABLES][LOOM_SEARCH_MAX_FACTORS];
+  for (int v = 0; v < nest->n_variables; v++)
+    if (!loom_nest_factors(nest, v, tiles, factors[v])) return false;
+  for (size_t i = 0; i < nest->columns.n; i++) {
+    const loom_column *column = &nest->columns.at[i];
+    columns[i] = 0;
+    for (size_t k = 0; k < column->items.n; k++) {
+      const loom_item *item = &column->items.at[k];
+      double p = item->coefficient, n = item->n[0] >= 0 ? item->coefficient : 0;
+      for (int v = 0; v < nest->n_variables; v++) {
+        p *= factors[v][item->p[v]];
+        if (item->n[0] >= 0) n *= factors[v][item->n[v]];
+      }
+      columns[i] += p - n;
+    }
+  }
+  return true;
+}
+
+void loom_nest_least(const loom_nest *nest, double *columns) {
+  for (size_t i = 0; i < nest->columns.n; i++) {
+    const loom_column *column = &nest->columns.at[i];
+    columns[i] = 0;
+    for (size_t k = 0; k < column->items.n; k++) {
+      const loom_item *item = &column->items.at[k];
+      bool large = item->coefficient < 0, difference = item->n[0] >= 0;
+      double p = 1, n = difference ? 1 : 0;
+      for (int v = 0; v < nest->n_variables; v++) {
+        const loom_chain_list *l = &nest->lists[v];
+        p *= large ? l->most[item->p[v]] : l->least[item->p[v]];
+        if (difference) n *= large ? l->least[item->n[v]] : l->most[item->n[v]];
+      }
+      columns[i] += item->coefficient * (p > n || large ? p - n : 0);
+    }
+  }
 }
 
 /* ---- one class of each variable ------------------------------------------------------------ */
@@ -112,6 +163,7 @@ typedef struct combination {
   uint32_t fused[LOOM_SEARCH_MAX_VARIABLES + 1];
   size_t *chosen[LOOM_SEARCH_MAX_VARIABLES]; /* rows of each class that may matter */
   size_t n_chosen[LOOM_SEARCH_MAX_VARIABLES];
+  size_t looked_at;
 } combination;
 
 /* Bounds of each basis over the variables that `open` tells. */
@@ -143,6 +195,11 @@ static void bound_columns(const combination *c, const loom_search_level *level,
     const loom_basis *basis = &level->bases.at[b];
     out[basis->column] += values[b] * (values[b] < 0 ? basis->most : basis->least);
   }
+}
+
+/* Asked before every choice: often enough to be stopped in time, seldom enough to cost nothing. */
+static bool is_stopped(combination *c) {
+  return ++c->looked_at % 256 == 0 && loom_is_stopped(c->nest->ctx);
 }
 
 static bool may_matter(const combination *c, const loom_search_level *level, const double *values) {
@@ -200,16 +257,17 @@ static bool join_variable(combination *c, const loom_rows *from, int i, loom_row
   double x[LOOM_SEARCH_MAX_FIGURES];
   int32_t tiles[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
   *to = (loom_rows){.n_values = (int)level->bases.n, .n_tiles = nest->n_loops};
-  nest->counts->combined += (double)from->n * (double)c->n_chosen[v];
+  nest->counts.combined += (double)from->n * (double)c->n_chosen[v];
   for (size_t a = 0; a < from->n; a++) {
     const double *old = from->values + a * (size_t)from->n_values;
     for (size_t b = 0; b < c->n_chosen[v]; b++) {
+      if (is_stopped(c)) return false;
       size_t j = c->chosen[v][b];
       choose_values(level, old, l->factors + j * l->n_factors, x);
       if (!may_matter(c, level, x)) continue;
       if (last) {
         add_tiles(from, a, &l->rows, j, tiles);
-        nest->counts->points++;
+        nest->counts.points++;
         if (!loom_collector_add(c->collector, tiles)) return false;
         continue;
       }
@@ -315,6 +373,7 @@ static bool choose_classes(combination *c, int i) {
   const loom_chain_list *l = &nest->lists[v];
   for (size_t k = 0; k < l->classes.n; k++) {
     const loom_chain_class *class_ = &l->classes.at[k];
+    if (is_stopped(c)) return false;
     c->classes[v] = class_;
     c->fused[i + 1] = c->fused[i] | l->rows.fused[class_->first];
     if (nest->max_fused >= 0 && count_bits(c->fused[i + 1]) > nest->max_fused) continue;

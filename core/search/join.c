@@ -28,20 +28,30 @@ typedef struct state {
   loom_join_link *links;
 } state;
 
-typedef struct join {
+struct loom_joining {
   loom_space *s;
   loom_ctx *ctx;
   const loom_space_one *one;
   const loom_space_use *use;
+  bool quick, started; /* the quick pass goes on, or is to be the only one; it has begun */
+  bool only_quick, finished;
   size_t step;
+  size_t at, group, row, first; /* of the step: state, group and row that are next; rows before */
+  bool *hopeful;                /* rows of the state at hand, or NULL */
+  size_t n_hopeful;
   int *last; /* step of the last user, by tensor */
   int n_tensors;
   LOOM_VEC(state) before, after;
-  size_t beam;         /* rows of a state kept at most; 0: all */
-  double *rest;        /* least of each objective that the uses from a step on add */
-  const double *goals; /* figures of complete results, which bound what is worth keeping */
-  size_t n_goals;
-} join;
+  size_t beam;  /* rows of a state kept at most; 0: all */
+  double *rest; /* least of each objective that the uses from a step on add */
+  size_t rest_room;
+  double *goals; /* figures of complete results, which bound what is worth keeping */
+  size_t n_goals, goals_room;
+  loom_join_links *links; /* by use */
+  size_t work;            /* pairs that may still be looked at before a pause */
+};
+
+typedef struct loom_joining join;
 
 static int width_of(const loom_space *s, int depth) {
   return s->n_objectives + s->n_open * (2 * depth + 1);
@@ -286,24 +296,32 @@ static bool prune_state(join *g, state *st) {
   return done;
 }
 
-/* Keeps the rows with the least product of objectives. */
+static double score_of(const join *g, const state *st, size_t row) {
+  double score = 1;
+  for (int k = 0; k < g->s->n_objectives; k++)
+    score *= st->values[row * (size_t)st->width + (size_t)k];
+  return score;
+}
+
+/* Keeps the rows with the least product of objectives, in their order. */
 static void narrow_state(const join *g, state *st) {
-  size_t w = (size_t)st->width;
-  double x[LOOM_SEARCH_MAX_FIGURES];
-  while (st->n > g->beam) {
-    size_t worst = 0;
-    double most = -1;
-    for (size_t i = 0; i < st->n; i++) {
-      double score = 1;
-      for (int k = 0; k < g->s->n_objectives; k++) score *= st->values[i * w + (size_t)k];
-      if (score < most) continue;
-      most = score;
-      worst = i;
-    }
-    st->n--;
-    memmove(st->values + worst * w, st->values + (worst + 1) * w, (st->n - worst) * w * sizeof *x);
-    memmove(st->links + worst, st->links + worst + 1, (st->n - worst) * sizeof *st->links);
+  size_t best[FIRST_ROWS], w = (size_t)st->width, n = 0, kept = 0;
+  if (st->n <= g->beam) return;
+  for (size_t i = 0; i < st->n; i++) {
+    double score = score_of(g, st, i);
+    size_t k = n < g->beam ? n++ : n;
+    if (k == n && score_of(g, st, best[--k]) <= score) continue;
+    for (; k > 0 && score_of(g, st, best[k - 1]) > score; k--) best[k] = best[k - 1];
+    best[k] = i;
   }
+  for (size_t i = 0; i < st->n; i++) {
+    size_t k = 0;
+    while (k < n && best[k] != i) k++;
+    if (k == n) continue;
+    memmove(st->values + kept * w, st->values + i * w, w * sizeof *st->values);
+    st->links[kept++] = st->links[i];
+  }
+  st->n = kept;
 }
 
 /* Least of each objective that a use adds to a state, over the groups that fit it; false if none do.
@@ -311,8 +329,8 @@ static void narrow_state(const join *g, state *st) {
 static bool least_step(const join *g, const state *left, double *least) {
   bool found = false;
   size_t n = (size_t)g->s->n_objectives;
-  for (size_t i = 0; i < g->one->groups.n; i++) {
-    const loom_group *right = &g->one->groups.at[i];
+  for (size_t i = 0; i < g->one->fronts.groups.n; i++) {
+    const loom_group *right = &g->one->fronts.groups.at[i];
     if (right->n == 0 || !fit(g, left, right)) continue;
     for (size_t k = 0; k < n; k++)
       if (!found || right->least[k] < least[k]) least[k] = right->least[k];
@@ -321,40 +339,50 @@ static bool least_step(const join *g, const state *left, double *least) {
   return found;
 }
 
-static bool join_pair(join *g, const state *left, size_t first, int group, const bool *hopeful) {
-  const loom_group *right = &g->one->groups.at[group];
+/* Rows of the left state from the next one on with one group: false with an error, or for a pause. */
+static bool join_pair(join *g, const state *left, int group) {
+  const loom_group *right = &g->one->fronts.groups.at[group];
   state *after = find_after(g, left, right);
   constants k;
   if (!after) return false;
   list_constants(g, left, right, after, &k);
-  for (size_t i = 0; i < left->n; i++) {
-    for (size_t p = 0; p < right->n && hopeful[i]; p++) {
-      loom_join_link link = {first + i, group, p};
-      if (!add_row(g, &k, left->values + i * (size_t)left->width, right, p, &link, after))
+  for (; g->row < left->n; g->row++) {
+    if (!g->hopeful[g->row]) continue;
+    if (g->work == 0 || loom_is_stopped(g->ctx)) return false;
+    if (after->n > 4 * after->checked + 4096 && !prune_state(g, after)) return false;
+    g->work -= g->work < right->n ? g->work : right->n;
+    for (size_t p = 0; p < right->n; p++) {
+      loom_join_link link = {g->first + g->row, group, p};
+      if (!add_row(g, &k, left->values + g->row * (size_t)left->width, right, p, &link, after))
         return false;
     }
-    if (after->n > 4 * after->checked + 4096 && !prune_state(g, after)) return false;
   }
   return true;
 }
 
 static void drop_states(join *g) {
   for (size_t i = 0; i < g->before.n; i++) free_state(g->ctx, &g->before.at[i]);
-  g->before.n = 0;
+  for (size_t i = 0; i < g->after.n; i++) free_state(g->ctx, &g->after.at[i]);
+  g->before.n = g->after.n = 0;
 }
 
 /* The rows after the step become those before the next one; their links are kept. */
 static bool advance(join *g) {
-  loom_join_links *links = &g->s->links[g->step];
+  loom_join_links *links = &g->links[g->step];
+  size_t n = 0;
   for (size_t i = 0; i < g->after.n; i++) {
-    state *st = &g->after.at[i];
-    if (!prune_state(g, st)) return false;
-    if (g->beam > 0) narrow_state(g, st);
-    if (!loom_vec_reserve(g->ctx, links, st->n)) return false;
+    if (!prune_state(g, &g->after.at[i])) return false;
+    if (g->beam > 0) narrow_state(g, &g->after.at[i]);
+    n += g->after.at[i].n;
+  }
+  if (!loom_vec_reserve(g->ctx, links, n)) return false;
+  for (size_t i = 0; i < g->after.n; i++) {
+    const state *st = &g->after.at[i];
     if (st->n > 0) memcpy(links->at + links->n, st->links, st->n * sizeof *st->links);
     links->n += st->n;
   }
-  drop_states(g);
+  for (size_t i = 0; i < g->before.n; i++) free_state(g->ctx, &g->before.at[i]);
+  g->before.n = 0;
   if (!loom_vec_reserve(g->ctx, &g->before, g->after.n)) return false;
   for (size_t i = 0; i < g->after.n; i++) g->before.at[g->before.n++] = g->after.at[i];
   g->after.n = 0;
@@ -375,28 +403,48 @@ static bool list_hopeful(const join *g, const state *left, bool *hopeful) {
   return any;
 }
 
-static bool join_state(join *g, const state *left, size_t first) {
-  bool *hopeful = loom_realloc_array(g->ctx, NULL, 0, left->n + 1, sizeof *hopeful), done = true;
-  if (!hopeful) return false;
-  if (list_hopeful(g, left, hopeful))
-    for (size_t k = 0; k < g->one->groups.n && done; k++)
-      if (fit(g, left, &g->one->groups.at[k])) done = join_pair(g, left, first, (int)k, hopeful);
-  loom_give_back(g->ctx, hopeful, left->n + 1, sizeof *hopeful);
-  return done;
+static void drop_hopeful(join *g) {
+  loom_give_back(g->ctx, g->hopeful, g->n_hopeful, sizeof *g->hopeful);
+  g->hopeful = NULL;
 }
 
-static bool join_step(join *g) {
-  size_t first = 0;
-  for (size_t i = 0; i < g->before.n; i++) {
-    const state *left = &g->before.at[i];
-    if (left->n > 0 && !join_state(g, left, first)) return false;
-    first += left->n;
+static bool join_state(join *g, const state *left) {
+  if (!g->hopeful) {
+    g->n_hopeful = left->n + 1;
+    g->hopeful = loom_realloc_array(g->ctx, NULL, 0, g->n_hopeful, sizeof *g->hopeful);
+    if (!g->hopeful) return false;
+    g->row = 0;
+    g->group = list_hopeful(g, left, g->hopeful) ? 0 : g->one->fronts.groups.n;
   }
-  return advance(g);
+  for (; g->group < g->one->fronts.groups.n; g->group++, g->row = 0)
+    if (fit(g, left, &g->one->fronts.groups.at[g->group]) && !join_pair(g, left, (int)g->group))
+      return false;
+  drop_hopeful(g);
+  return true;
 }
 
+/* Goes on with the step: true when it is done. */
+static bool join_step(join *g) {
+  g->use = &g->s->uses[g->step];
+  g->one = &g->s->einsums.at[g->use->einsum];
+  for (; g->at < g->before.n; g->at++) {
+    const state *left = &g->before.at[g->at];
+    if (left->n > 0 && !join_state(g, left)) return false;
+    g->first += left->n;
+  }
+  if (!advance(g)) return false;
+  g->at = g->first = 0;
+  g->step++;
+  return true;
+}
+
+/* One state with one row: nothing is joined yet. */
 static bool begin(join *g) {
   state st = {.width = width_of(g->s, 0)};
+  drop_states(g);
+  drop_hopeful(g);
+  for (size_t i = 0; i < g->s->n_uses; i++) g->links[i].n = 0;
+  g->step = g->at = g->first = 0;
   if (!grow_state(g->ctx, &st)) return false;
   for (int i = 0; i < st.width; i++) st.values[i] = 0;
   st.links[0] = (loom_join_link){0};
@@ -422,37 +470,93 @@ static bool list_last_users(join *g) {
   return true;
 }
 
-static bool list_results(join *g) {
+static void drop_results(loom_space *s) {
+  loom_vec_free(s->ctx, &s->results);
+  loom_vec_free(s->ctx, &s->choices);
+  loom_vec_free(s->ctx, &s->tiles);
+}
+
+/* What a result has of a use, copied: groups and points may change. */
+static bool add_choice(join *g, const loom_space_one *one, const loom_join_link *link,
+                       loom_chosen *out) {
   loom_space *s = g->s;
-  size_t row = 0, n = (size_t)(s->n_objectives + s->n_open);
+  const loom_group *group = &one->fronts.groups.at[link->group];
+  *out = (loom_chosen){.number = group->templates[link->point],
+                       .n_fused = group->n_loops,
+                       .tiles = s->tiles.n};
+  for (int j = 0; j < group->n_loops; j++) out->variables[j] = group->loops[j].variable;
+  size_t n = one->n_loops.at[out->number];
+  if (!loom_vec_reserve(g->ctx, &s->tiles, n)) return false;
+  if (n > 0)
+    memcpy(s->tiles.at + s->tiles.n, one->fronts.tiles.at + group->tiles[link->point],
+           n * sizeof(int32_t));
+  s->tiles.n += n;
+  return true;
+}
+
+/* The row of the last use becomes a result. */
+static bool add_result(join *g, const double *values, size_t row) {
+  loom_space *s = g->s;
+  size_t n = (size_t)(s->n_objectives + s->n_open), uses = s->n_uses;
+  if (!loom_vec_reserve(g->ctx, &s->results, n + 1) ||
+      !loom_vec_reserve(g->ctx, &s->choices, uses))
+    return false;
+  if (n > 0) memcpy(s->results.at + s->results.n, values, n * sizeof(double));
+  loom_chosen *choices = s->choices.at + s->choices.n;
+  for (size_t use = uses; use-- > 0;) {
+    const loom_join_link *link = &g->links[use].at[row];
+    if (!add_choice(g, &s->einsums.at[s->uses[use].einsum], link, &choices[use])) return false;
+    row = link->before;
+  }
+  s->choices.n += uses;
+  s->results.n += n;
+  s->n_results++;
+  return true;
+}
+
+/* The rows that are left become the results, in place of earlier ones. */
+static bool list_results(join *g) {
+  size_t row = 0;
+  g->s->results.n = g->s->choices.n = g->s->tiles.n = g->s->n_results = 0;
   for (size_t i = 0; i < g->before.n; i++) {
     const state *st = &g->before.at[i];
-    for (size_t k = 0; k < st->n; k++, row++) {
-      if (!loom_vec_push(g->ctx, &s->results, row) || !loom_vec_reserve(g->ctx, &s->figures, n))
-        return false;
-      if (n > 0)
-        memcpy(s->figures.at + s->figures.n, st->values + k * (size_t)st->width,
-               n * sizeof(double));
-      s->figures.n += n;
-    }
+    for (size_t k = 0; k < st->n; k++, row++)
+      if (!add_result(g, st->values + k * (size_t)st->width, row)) return false;
   }
   return true;
 }
 
+static bool new_links(join *g) {
+  size_t n = g->s->n_uses;
+  g->links = loom_realloc_array(g->ctx, NULL, 0, n, sizeof *g->links);
+  if (!g->links && n > 0) return false;
+  if (n > 0) memset(g->links, 0, n * sizeof *g->links);
+  return true;
+}
+
+void loom_space_end_join(loom_space *s) {
+  join *g = s->join;
+  if (!g) return;
+  drop_states(g);
+  drop_hopeful(g);
+  for (size_t i = 0; i < s->n_uses && g->links; i++) loom_vec_free(g->ctx, &g->links[i]);
+  loom_give_back(g->ctx, g->links, s->n_uses, sizeof *g->links);
+  loom_vec_free(g->ctx, &g->before);
+  loom_vec_free(g->ctx, &g->after);
+  loom_give_back(g->ctx, g->last, (size_t)g->n_tensors, sizeof *g->last);
+  loom_give_back(g->ctx, g->rest, g->rest_room, sizeof *g->rest);
+  loom_give_back(g->ctx, g->goals, g->goals_room, sizeof *g->goals);
+  loom_realloc(g->ctx, g, sizeof *g, 0);
+  s->join = NULL;
+}
+
 void loom_space_drop_join(loom_space *s) {
-  for (size_t i = 0; i < s->n_uses && s->links; i++) loom_vec_free(s->ctx, &s->links[i]);
-  loom_give_back(s->ctx, s->links, s->n_uses, sizeof *s->links);
-  s->links = NULL;
-  s->n_uses = 0;
-  loom_vec_free(s->ctx, &s->results);
-  loom_vec_free(s->ctx, &s->figures);
+  loom_space_end_join(s);
+  drop_results(s);
+  s->n_uses = s->n_results = 0;
 }
 
 static bool copy_uses(loom_space *s, size_t n, const loom_space_use *uses) {
-  s->links = loom_realloc_array(s->ctx, NULL, 0, n, sizeof *s->links);
-  if (!s->links && n > 0) return false;
-  s->n_uses = n;
-  if (n > 0) memset(s->links, 0, n * sizeof *s->links);
   s->uses = loom_arena_array(&s->arena, n, sizeof *s->uses);
   if (!s->uses) return false;
   for (size_t i = 0; i < n; i++) {
@@ -462,6 +566,7 @@ static bool copy_uses(loom_space *s, size_t n, const loom_space_use *uses) {
     if (k > 0) memcpy(tensors, uses[i].tensors, k * sizeof *tensors);
     s->uses[i] = (loom_space_use){uses[i].einsum, tensors};
   }
+  s->n_uses = n;
   return true;
 }
 
@@ -469,15 +574,17 @@ static bool copy_uses(loom_space *s, size_t n, const loom_space_use *uses) {
 static bool list_rest(join *g) {
   loom_space *s = g->s;
   size_t n = (size_t)s->n_objectives;
-  g->rest = loom_arena_array(&s->arena, (s->n_uses + 1) * n, sizeof *g->rest);
+  g->rest_room = (s->n_uses + 1) * n + 1;
+  g->rest = loom_realloc_array(g->ctx, NULL, 0, g->rest_room, sizeof *g->rest);
   if (!g->rest) return false;
+  for (size_t k = 0; k < n; k++) g->rest[s->n_uses * n + k] = 0;
   for (size_t step = s->n_uses; step-- > 0;) {
     const loom_space_one *one = &s->einsums.at[s->uses[step].einsum];
     for (size_t k = 0; k < n; k++) {
       double least = INFINITY;
-      for (size_t i = 0; i < one->groups.n; i++)
-        if (one->groups.at[i].n > 0 && one->groups.at[i].least[k] < least)
-          least = one->groups.at[i].least[k];
+      for (size_t i = 0; i < one->fronts.groups.n; i++)
+        if (one->fronts.groups.at[i].n > 0 && one->fronts.groups.at[i].least[k] < least)
+          least = one->fronts.groups.at[i].least[k];
       g->rest[step * n + k] = g->rest[(step + 1) * n + k] + least;
     }
   }
@@ -486,8 +593,8 @@ static bool list_rest(join *g) {
 
 static void note_least(loom_space *s) {
   for (size_t e = 0; e < s->einsums.n; e++) {
-    for (size_t i = 0; i < s->einsums.at[e].groups.n; i++) {
-      loom_group *group = &s->einsums.at[e].groups.at[i];
+    for (size_t i = 0; i < s->einsums.at[e].fronts.groups.n; i++) {
+      loom_group *group = &s->einsums.at[e].fronts.groups.at[i];
       for (int k = 0; k < s->n_objectives; k++) {
         group->least[k] = INFINITY;
         for (size_t p = 0; p < group->n; p++) {
@@ -499,74 +606,151 @@ static void note_least(loom_space *s) {
   }
 }
 
+/* The results of the quick pass bound the search for all. */
+static bool keep_goals(join *g) {
+  loom_space *s = g->s;
+  g->goals_room = s->results.n + 1;
+  g->goals = loom_realloc_array(g->ctx, NULL, 0, g->goals_room, sizeof *g->goals);
+  if (!g->goals) return false;
+  if (s->results.n > 0) memcpy(g->goals, s->results.at, s->results.n * sizeof *g->goals);
+  g->n_goals = s->n_results;
+  return true;
+}
+
+/* Goes on: true when all is done. */
 static bool run(join *g) {
-  loom_space *s = g->s;
-  bool done = begin(g);
-  for (g->step = 0; g->step < s->n_uses && done; g->step++) {
-    s->links[g->step].n = 0;
-    g->use = &s->uses[g->step];
-    g->one = &s->einsums.at[g->use->einsum];
-    done = join_step(g);
+  while (!g->finished) {
+    if (!g->started && !begin(g)) return false;
+    g->started = true;
+    while (g->step < g->s->n_uses)
+      if (!join_step(g)) return false;
+    if (!list_results(g)) return false;
+    g->finished = !g->quick || g->only_quick;
+    if (!g->finished && !keep_goals(g)) return false;
+    g->quick = g->started = false;
+    g->beam = 0;
   }
-  if (done) done = list_results(g);
-  drop_states(g);
-  for (size_t i = 0; i < g->after.n; i++) free_state(g->ctx, &g->after.at[i]);
-  g->after.n = 0;
-  return done;
+  return true;
 }
 
-/* First with few rows per state, whose results then bound the search for all. */
-static bool run_twice(join *g) {
-  loom_space *s = g->s;
-  if (s->n_objectives > 0 && !s->options.usage) {
-    g->beam = FIRST_ROWS;
-    if (!run(g)) return false;
-    g->n_goals = s->results.n;
-    double *goals = loom_arena_array(&s->arena, s->figures.n, sizeof *goals);
-    if (!goals) return false;
-    if (s->figures.n > 0) memcpy(goals, s->figures.at, s->figures.n * sizeof *goals);
-    g->goals = goals;
-    s->results.n = s->figures.n = 0;
-  }
-  g->beam = 0;
-  return run(g);
-}
-
-loom_status loom_space_join(loom_space *s, size_t n, const loom_space_use *uses) {
-  join g = {.s = s, .ctx = s->ctx};
-  loom_space_drop_join(s);
-  if (s->n_open > 32)
-    return loom_error_set(s->ctx, LOOM_ERR_LIMIT, "more than 32 memories are shared by einsums");
-  note_least(s);
-  bool done = copy_uses(s, n, uses) && list_last_users(&g) && list_rest(&g) && run_twice(&g);
-  loom_vec_free(s->ctx, &g.before);
-  loom_vec_free(s->ctx, &g.after);
-  loom_give_back(s->ctx, g.last, (size_t)g.n_tensors, sizeof *g.last);
+static loom_status new_join(loom_space *s, size_t n, const loom_space_use *uses,
+                            loom_join_kind kind) {
+  join *g = loom_realloc(s->ctx, NULL, 0, sizeof *g);
+  if (!g) return LOOM_ERR_MEMORY;
+  *g = (join){.s = s, .ctx = s->ctx, .only_quick = kind == LOOM_JOIN_QUICK};
+  g->quick = g->only_quick || (s->n_objectives > 0 && !s->options.usage);
+  g->beam = g->quick ? FIRST_ROWS : 0;
+  s->join = g;
+  bool done = copy_uses(s, n, uses) && new_links(g) && list_last_users(g) && list_rest(g);
   return done ? LOOM_OK : loom_error_status(s->ctx);
 }
 
+loom_status loom_space_join_begin(loom_space *s, size_t n, const loom_space_use *uses,
+                                  loom_join_kind kind) {
+  loom_space_drop_join(s);
+  if (s->n_open > 32)
+    return loom_error_set(s->ctx, LOOM_ERR_LIMIT, "more than 32 memories are shared by einsums");
+  for (size_t e = 0; e < s->einsums.n; e++) {
+    loom_ranking ranking = loom_ranking_of(&s->einsums.at[e]);
+    if (!loom_fronts_sort(s->ctx, &s->einsums.at[e].fronts, &ranking))
+      return loom_error_status(s->ctx);
+  }
+  note_least(s);
+  loom_status status = new_join(s, n, uses, kind);
+  if (status != LOOM_OK) loom_space_drop_join(s);
+  return status;
+}
+
+loom_status loom_space_join_some(loom_space *s, size_t work, bool *more) {
+  join *g = s->join;
+  *more = false;
+  if (!g) return loom_error_set(s->ctx, LOOM_ERR_ARGUMENT, "no join has begun");
+  g->work = work > 0 ? work : 1;
+  *more = !run(g);
+  return *more ? loom_error_status(s->ctx) : LOOM_OK;
+}
+
+loom_status loom_space_join(loom_space *s, size_t n, const loom_space_use *uses) {
+  loom_status status = loom_space_join_begin(s, n, uses, LOOM_JOIN_ALL);
+  for (bool more = true; more && status == LOOM_OK;)
+    status = loom_space_join_some(s, SIZE_MAX, &more);
+  return status;
+}
+
 size_t loom_space_results(const loom_space *s) {
-  return s->results.n;
+  return s->n_results;
 }
 
 const double *loom_space_result(const loom_space *s, size_t result, size_t *n) {
   *n = (size_t)(s->n_objectives + s->n_open);
-  return s->figures.at + result * *n;
+  return s->results.at + result * *n;
 }
 
 loom_status loom_space_choose(const loom_space *s, size_t result, size_t use,
                               loom_space_choice *out) {
-  if (result >= s->results.n || use >= s->n_uses)
+  if (result >= s->n_results || use >= s->n_uses)
     return loom_error_set(s->ctx, LOOM_ERR_ARGUMENT, "no such result");
-  size_t row = s->results.at[result];
-  for (size_t i = s->n_uses - 1; i > use; i--) row = s->links[i].at[row].before;
-  const loom_join_link *link = &s->links[use].at[row];
   const loom_space_one *one = &s->einsums.at[s->uses[use].einsum];
-  const loom_group *g = &one->groups.at[link->group];
-  *out = (loom_space_choice){.number = g->templates[link->point],
-                             .tiles = one->tiles.at + g->tiles[link->point],
-                             .n_fused = (size_t)g->n_loops};
-  out->n_loops = one->templates.at[out->number];
-  for (int j = 0; j < g->n_loops; j++) out->variables[j] = g->loops[j].variable;
+  const loom_chosen *c = &s->choices.at[result * s->n_uses + use];
+  *out = (loom_space_choice){.number = c->number,
+                             .n_loops = one->n_loops.at[c->number],
+                             .n_fused = (size_t)c->n_fused,
+                             .tiles = s->tiles.at + c->tiles};
+  for (int j = 0; j < c->n_fused; j++) out->variables[j] = c->variables[j];
   return LOOM_OK;
+}
+
+/* ---- bounds ------------------------------------------------------------------------------- */
+
+/* No mapping of an einsum alone is below. */
+static double least_of(const loom_space_one *one, int objective, int n_objectives) {
+  double least = INFINITY;
+  for (size_t i = 0; i < one->fronts.groups.n; i++) {
+    const loom_group *g = &one->fronts.groups.at[i];
+    for (size_t p = 0; p < g->n; p++)
+      if (g->values[p * (size_t)g->width + (size_t)objective] < least)
+        least = g->values[p * (size_t)g->width + (size_t)objective];
+  }
+  for (size_t i = 0; i < one->units.n && n_objectives > 0; i++) {
+    const loom_unit *u = one->units.at[i];
+    if (u->state == LOOM_UNIT_ADDED) return 0;
+    if (u->state == LOOM_UNIT_SKETCHED && u->least[objective] < least) least = u->least[objective];
+  }
+  return least;
+}
+
+/* No complete row that comes of those at hand is below, and none of the goals. */
+static double least_to_come(const join *g, int objective) {
+  size_t n = (size_t)g->s->n_objectives, k = (size_t)objective;
+  double least = INFINITY;
+  for (size_t i = 0; i < g->before.n; i++) {
+    const state *st = &g->before.at[i];
+    for (size_t r = 0; r < st->n; r++) {
+      double x = st->values[r * (size_t)st->width + k] + g->rest[g->step * n + k];
+      if (x < least) least = x;
+    }
+  }
+  for (size_t i = 0; i < g->n_goals; i++)
+    if (g->goals[i * (n + (size_t)g->s->n_open) + k] < least)
+      least = g->goals[i * (n + (size_t)g->s->n_open) + k];
+  return least;
+}
+
+static bool all_explored(const loom_space *s) {
+  for (size_t i = 0; i < s->einsums.n; i++)
+    if (s->einsums.at[i].n_explored < s->einsums.at[i].units.n) return false;
+  return true;
+}
+
+bool loom_space_bound(const loom_space *s, double bound[2]) {
+  const join *g = s->join;
+  for (int k = 0; k < s->n_objectives; k++) {
+    bound[k] = 0;
+    for (size_t use = 0; use < s->n_uses; use++)
+      bound[k] += least_of(&s->einsums.at[s->uses[use].einsum], k, s->n_objectives);
+    if (!g || g->quick || !g->started || !all_explored(s)) continue;
+    double closer = least_to_come(g, k);
+    if (closer > bound[k]) bound[k] = closer;
+  }
+  return s->n_uses > 0;
 }

@@ -6,6 +6,9 @@
 
 #include "search/search.h"
 
+/* Rows between two looks at whether to stop. */
+#define STRIDE 2048
+
 void loom_give_back(loom_ctx *ctx, void *array, size_t n, size_t item) {
   if (array) loom_realloc_array(ctx, array, n, 0, item);
 }
@@ -65,7 +68,8 @@ static int compare_keys(const loom_rows *r, size_t a, size_t b) {
   return 0;
 }
 
-static int compare_rows(const order *o, size_t a, size_t b) {
+static int compare_rows(const void *context, size_t a, size_t b) {
+  const order *o = context;
   int keys = compare_keys(o->rows, a, b);
   if (keys) return keys;
   const double *x = o->rows->values + a * (size_t)o->rows->n_values;
@@ -76,15 +80,19 @@ static int compare_rows(const order *o, size_t a, size_t b) {
 }
 
 /* Merge sort: the standard one takes no context for its comparison. */
-static void sort_rows(const order *o, size_t *list, size_t *spare, size_t n) {
-  if (n < 2) return;
+bool loom_sort(loom_ctx *ctx, size_t *list, size_t *spare, size_t n, loom_comparison *compare,
+               const void *context) {
+  if (n < 2) return true;
+  if (n > STRIDE && loom_is_stopped(ctx)) return false;
   size_t half = n / 2;
-  sort_rows(o, list, spare, half);
-  sort_rows(o, list + half, spare, n - half);
-  if (compare_rows(o, list[half - 1], list[half]) <= 0) return;
+  if (!loom_sort(ctx, list, spare, half, compare, context) ||
+      !loom_sort(ctx, list + half, spare, n - half, compare, context))
+    return false;
+  if (compare(context, list[half - 1], list[half]) <= 0) return true;
   memcpy(spare, list, half * sizeof *list);
   for (size_t i = 0, j = half, k = 0; i < half; k++)
-    list[k] = j < n && compare_rows(o, list[j], spare[i]) < 0 ? list[j++] : spare[i++];
+    list[k] = j < n && compare(context, list[j], spare[i]) < 0 ? list[j++] : spare[i++];
+  return true;
 }
 
 /* Values that tell rows apart: compared, not the same everywhere, not a multiple of an earlier one. */
@@ -126,10 +134,14 @@ static bool dominated(const order *o, const double *front, size_t n_front, const
 }
 
 /* Marks the rows of one run of equal keys that stay. */
-static void prune_run(const order *o, const size_t *list, size_t n, double *front, bool *stays) {
-  size_t n_front = 0, last = 0;
+static bool prune_run(loom_ctx *ctx, const order *o, const size_t *list, size_t n, double *front, bool *stays) {
+  size_t n_front = 0, last = 0, looked_at = 0;
   double x[256];
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++, looked_at += n_front) {
+    if (looked_at > 256 * STRIDE) {
+      if (loom_is_stopped(ctx)) return false;
+      looked_at = 0;
+    }
     const double *row = o->rows->values + list[i] * (size_t)o->rows->n_values;
     for (int k = 0; k < o->n; k++) x[k] = row[o->which[k]];
     if (n_front > 0 && dominated(o, front, n_front, x, &last)) continue;
@@ -137,6 +149,7 @@ static void prune_run(const order *o, const size_t *list, size_t n, double *fron
     last = n_front++;
     stays[list[i]] = true;
   }
+  return true;
 }
 
 static void compact(loom_rows *r, const bool *stays) {
@@ -167,20 +180,21 @@ bool loom_rows_prune(loom_ctx *ctx, loom_rows *r, const bool *compared) {
   size_t *list = loom_realloc_array(ctx, NULL, 0, 2 * n, sizeof *list);
   double *front = loom_realloc_array(ctx, NULL, 0, room, sizeof *front);
   bool *stays = loom_realloc_array(ctx, NULL, 0, n, sizeof *stays);
-  if (list && front && stays) {
+  bool done = list && front && stays;
+  if (done) {
     memset(stays, 0, n * sizeof *stays);
     for (size_t i = 0; i < n; i++) list[i] = i;
-    sort_rows(&o, list, list + n, n);
-    for (size_t from = 0, to; from < n; from = to) {
-      for (to = from + 1; to < n && compare_keys(r, list[from], list[to]) == 0;) to++;
-      prune_run(&o, list + from, to - from, front, stays);
-    }
-    compact(r, stays);
+    done = loom_sort(ctx, list, list + n, n, compare_rows, &o);
   }
+  for (size_t from = 0, to; from < n && done; from = to) {
+    for (to = from + 1; to < n && compare_keys(r, list[from], list[to]) == 0;) to++;
+    done = prune_run(ctx, &o, list + from, to - from, front, stays);
+  }
+  if (done) compact(r, stays);
   loom_give_back(ctx, list, 2 * n, sizeof *list);
   loom_give_back(ctx, front, room, sizeof *front);
   loom_give_back(ctx, stays, n, sizeof *stays);
-  return !loom_base_failed(ctx);
+  return done;
 }
 
 static bool permute(loom_ctx *ctx, void *array, const size_t *list, const loom_rows *r, int width,
@@ -202,8 +216,8 @@ bool loom_rows_sort(loom_ctx *ctx, loom_rows *r) {
   size_t *list = loom_realloc_array(ctx, NULL, 0, 2 * r->n, sizeof *list);
   if (!list) return false;
   for (size_t i = 0; i < r->n; i++) list[i] = i;
-  sort_rows(&o, list, list + r->n, r->n);
-  bool done = permute(ctx, &r->values, list, r, r->n_values, sizeof *r->values) &&
+  bool done = loom_sort(ctx, list, list + r->n, r->n, compare_rows, &o) &&
+              permute(ctx, &r->values, list, r, r->n_values, sizeof *r->values) &&
               permute(ctx, &r->tiles, list, r, r->n_tiles, sizeof *r->tiles) &&
               permute(ctx, &r->keys, list, r, r->n_keys, sizeof *r->keys) &&
               permute(ctx, &r->fused, list, r, 1, sizeof *r->fused);

@@ -17,6 +17,7 @@
 #define LOOM_SEARCH_MAX_FUSED 16
 #define LOOM_SEARCH_MAX_KEYS (2 * LOOM_SEARCH_MAX_FUSED)
 #define LOOM_SEARCH_MAX_FIGURES 256
+#define LOOM_SEARCH_MAX_FACTORS 512 /* of one variable in a template */
 
 /* ---- a template --------------------------------------------------------------------------- */
 
@@ -25,6 +26,12 @@ typedef struct loom_factor {
   int8_t power[LOOM_SEARCH_MAX_LOOPS];
   loom_expr rounded; /* a function of the outermost tile in whole, or LOOM_NONE */
 } loom_factor;
+
+/* A rounded part of factors of one variable, ready to be evaluated. */
+typedef struct loom_rounded {
+  loom_expr function;
+  loom_program *program;
+} loom_rounded;
 
 /* coefficient * (product of p[v] - product of n[v]); without n (n[0] < 0): only the first.  In a
 ** difference the first product is at least the second wherever tiles are. */
@@ -45,6 +52,7 @@ typedef enum loom_column_kind {
 typedef struct loom_column {
   loom_column_kind kind;
   int index;     /* memory, shared tensor or dimension */
+  int memory;    /* of a shared tensor */
   int depth;     /* fused loops of the template above */
   bool compared; /* a smaller value is better by itself */
   double limit;  /* INFINITY: none */
@@ -57,6 +65,7 @@ typedef struct loom_search_variable {
   int n_loops;
   int loop[LOOM_SEARCH_MAX_LOOPS]; /* of the template, outermost first */
   LOOM_VEC(loom_factor) factors;   /* 0 is the constant 1 */
+  LOOM_VEC(loom_rounded) rounded;  /* of the factors */
 } loom_search_variable;
 
 typedef struct loom_search_dim {
@@ -103,8 +112,11 @@ typedef struct loom_chain_list {
   double *factors;         /* per row all factors of the variable */
   size_t n_factors;
   LOOM_VEC(loom_chain_class) classes;
+  double *least, *most; /* of each factor, over all classes */
 } loom_chain_list;
 
+/* Invariant: from loom_nest_prepare on nothing of a nest is an expression that has to be looked at, so
+** that `ctx` may be the account of another thread (account.h). */
 typedef struct loom_nest {
   loom_ctx *ctx;
   int n_variables, n_loops, n_fused, n_dims;
@@ -112,7 +124,7 @@ typedef struct loom_nest {
   const loom_search_dim *dims;
   loom_search_variable variables[LOOM_SEARCH_MAX_VARIABLES];
   LOOM_VEC(loom_column) columns;
-  loom_space_counts *counts;
+  loom_space_counts counts;
   const double
       *spreads; /* uses of the dimensions that are as full as can be, n_dims each; NULL: any */
   size_t n_spreads;
@@ -148,6 +160,11 @@ void loom_level_free(loom_ctx *ctx, loom_search_level *level);
 
 /* Frees n items, if there are any. */
 void loom_give_back(loom_ctx *ctx, void *array, size_t n, size_t item);
+/* Sorts n numbers by a comparison; `spare` has room for n / 2.  False when stopped, with the numbers in
+** some order. */
+typedef int loom_comparison(const void *context, size_t a, size_t b);
+bool loom_sort(loom_ctx *ctx, size_t *list, size_t *spare, size_t n, loom_comparison *compare,
+               const void *context);
 /* A copy of n items with room for more; the old ones stay. */
 void *loom_larger(loom_ctx *ctx, const void *array, size_t n, size_t capacity, size_t item);
 void loom_rows_free(loom_ctx *ctx, loom_rows *rows);
@@ -188,6 +205,10 @@ void loom_nest_free_lists(loom_nest *nest);
 /* Hands the points of a template that may be part of a best mapping to the collector; beam > 0: only
 ** some good ones, keeping so many rows at each variable (at most 64). */
 bool loom_nest_combine(loom_nest *nest, loom_collector *collector, size_t beam);
+/* The value of each column at given tiles: a function of the template and the tiles alone. */
+bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns);
+/* The least value of each column over all chains of all variables; prepared. */
+void loom_nest_least(const loom_nest *nest, double *columns);
 
 /* ---- points of an einsum, by what others have to fit ---------------------------------------- */
 
@@ -211,21 +232,44 @@ typedef struct loom_group {
   size_t n, capacity;
   double *values;
   int *templates;
-  size_t *tiles;   /* offsets in the einsum's tiles */
+  size_t *tiles;   /* offsets in the tiles of the fronts */
   double least[2]; /* of each objective, when joined */
 } loom_group;
+
+/* Groups, and the tiles of their points. */
+typedef struct loom_fronts {
+  LOOM_VEC(loom_group) groups;
+  LOOM_VEC(uint32_t) slots; /* hash table of positions + 1; its n is not used */
+  LOOM_VEC(int32_t) tiles;
+} loom_fronts;
+
+/* What decides between points of equal values: the texts of their templates, or their numbers. */
+typedef struct loom_ranking {
+  const char *const *texts; /* by number of the template */
+  const size_t *n_loops;    /* of each template */
+} loom_ranking;
+
+void loom_fronts_free(loom_ctx *ctx, loom_fronts *f);
+/* The group with the key of `key`, or -1. */
+ptrdiff_t loom_fronts_find(const loom_fronts *f, const loom_group *key);
+/* The same; a new one where there is none; -1 with an error. */
+ptrdiff_t loom_fronts_enter(loom_ctx *ctx, loom_fronts *f, const loom_group *key);
+/* A point of the group is at most x in everything. */
+bool loom_group_dominates(const loom_group *g, const double *x);
+/* Adds a point unless one there is as good; drops those that it dominates.  Of equal ones the one
+** that ranks first stays, of one template the first that came. */
+bool loom_group_add(loom_ctx *ctx, loom_group *g, const loom_ranking *ranking, const double *x,
+                    int number, size_t tiles);
+/* Adds all points of others. */
+bool loom_fronts_merge(loom_ctx *ctx, loom_fronts *f, const loom_fronts *from,
+                       const loom_ranking *ranking);
+/* Groups and points in an order that does not depend on how they came. */
+bool loom_fronts_sort(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking);
 
 typedef struct loom_space_tensor_ {
   char *name;
   int ranks[LOOM_SEARCH_MAX_VARIABLES];
 } loom_space_shared;
-
-/* A template whose points are not all known. */
-typedef struct loom_waiting {
-  loom_nest *nest;
-  loom_space_template t;
-  int number;
-} loom_waiting;
 
 /* The fullest uses of dimensions of templates whose loops are spread alike. */
 typedef struct loom_spread_list {
@@ -234,6 +278,23 @@ typedef struct loom_spread_list {
   size_t n;
 } loom_spread_list;
 
+typedef enum loom_unit_state {
+  LOOM_UNIT_ADDED,
+  LOOM_UNIT_SKETCHED, /* some good points are known */
+  LOOM_UNIT_EXPLORED,
+} loom_unit_state;
+
+/* A template and how far it has been explored. */
+typedef struct loom_unit {
+  loom_space_template t;
+  int number;
+  loom_unit_state state;
+  bool left; /* to be sketched only: others explore it */
+  loom_nest nest;
+  loom_fronts found; /* until it is explored */
+  double least[2];   /* of the objectives, once sketched */
+} loom_unit;
+
 typedef struct loom_space_einsum_ {
   char *name;
   int n_variables;
@@ -241,11 +302,13 @@ typedef struct loom_space_einsum_ {
   bool uneven[LOOM_SEARCH_MAX_VARIABLES];
   LOOM_VEC(loom_search_dim) dims;
   LOOM_VEC(loom_space_shared) tensors;
-  LOOM_VEC(size_t) templates; /* loops of each */
-  LOOM_VEC(loom_waiting) waiting;
+  LOOM_VEC(loom_unit *) units;
+  LOOM_VEC(const char *) texts; /* of the templates */
+  LOOM_VEC(size_t) n_loops;     /* of the templates */
   LOOM_VEC(loom_spread_list) spreads;
-  LOOM_VEC(loom_group) groups;
-  LOOM_VEC(int32_t) tiles;
+  loom_fronts sketch; /* of all units, what exploring is bounded by */
+  loom_fronts fronts;
+  size_t next, n_sketched, n_explored; /* units up to `next` have the state that is reached for */
   loom_space_counts counts;
 } loom_space_one;
 
@@ -265,6 +328,16 @@ typedef struct loom_join_link {
 
 typedef LOOM_VEC(loom_join_link) loom_join_links;
 
+/* What a result has of a use. */
+typedef struct loom_chosen {
+  int number, n_fused;
+  size_t tiles;
+  int variables[LOOM_SEARCH_MAX_FUSED];
+} loom_chosen;
+
+/* A join that goes on (join.c). */
+typedef struct loom_joining loom_joining;
+
 struct loom_space {
   loom_ctx *ctx;
   loom_space_options options;
@@ -274,15 +347,25 @@ struct loom_space {
   LOOM_VEC(loom_space_one) einsums;
   size_t n_uses;
   loom_space_use *uses;
-  loom_join_links *links;   /* by use */
-  LOOM_VEC(size_t) results; /* rows of the last use */
-  LOOM_VEC(double) figures;
+  loom_joining *join;
+  size_t n_results;
+  LOOM_VEC(double) results;      /* figures */
+  LOOM_VEC(loom_chosen) choices; /* by result and use */
+  LOOM_VEC(int32_t) tiles;       /* of the choices */
 };
 
-/* Takes points of one template into the groups of its einsum (groups.c). */
-LOOM_GIVE loom_collector *loom_collector_new(loom_space *s, loom_space_one *one,
-                                             const loom_nest *nest, const loom_space_template *t,
-                                             int number);
+/* Columns of a template from its costs (columns.c). */
+bool loom_nest_fill(const loom_space *s, loom_space_one *one, loom_nest *nest,
+                    const loom_space_template *t, const loom_einsum_costs *e);
+/* Programs for what is rounded in its factors. */
+bool loom_nest_compile(loom_nest *nest);
+/* Frees all of a nest but what evaluating needs, or all. */
+void loom_nest_shrink(loom_nest *nest);
+void loom_nest_free(loom_nest *nest);
+
+/* Takes points of one template into fronts, past what others found (collector.c). */
+LOOM_GIVE loom_collector *loom_collector_new(const loom_space *s, const loom_space_one *one,
+                                             loom_unit *unit, const loom_fronts *known);
 void loom_collector_free(loom_collector *c);
 /* Goes to the group of points with these fused loops (keys: tiles by fused loop). */
 void loom_collector_enter(loom_collector *c, uint32_t fused, const double *keys);
@@ -292,9 +375,16 @@ double *loom_collector_columns(loom_collector *c);
 bool loom_collector_dominated(loom_collector *c);
 /* What is minimised of the point at hand, multiplied. */
 double loom_collector_score(loom_collector *c);
-/* Adds the point at hand. */
+/* Adds the point with these tiles. */
 bool loom_collector_add(loom_collector *c, const int32_t *tiles);
-void loom_group_free(loom_ctx *ctx, loom_group *g);
+/* Energy and latency (as asked for) of columns. */
+void loom_objectives(const loom_space *s, const loom_nest *nest, const double *columns,
+                     double *out);
+
+void loom_space_free_units(loom_space *s, loom_space_one *one);
+loom_ranking loom_ranking_of(const loom_space_one *one);
+/* Ends the join at hand, whose groups are about to change; results stay. */
+void loom_space_end_join(loom_space *s);
 void loom_space_drop_join(loom_space *s);
 
 #endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* Columns of a template: what of its costs is minimised or limited, as sums of products.
+** Invariant: a column of bits or instances has the limit of its memory or dimension. */
+#include <math.h>
+#include <string.h>
+
+#include "search/search.h"
+
+static loom_column *new_column(loom_nest *nest, loom_column_kind kind, int index, int depth) {
+  for (size_t i = 0; i < nest->columns.n; i++) {
+    loom_column *c = &nest->columns.at[i];
+    if (c->kind == kind && c->index == index && c->depth == depth && kind != LOOM_COLUMN_LATENCY)
+      return c;
+  }
+  loom_column column = {.kind = kind, .index = index, .depth = depth, .limit = INFINITY};
+  column.compared = kind != LOOM_COLUMN_SHARED && kind != LOOM_COLUMN_TOTAL;
+  if (!loom_vec_push(nest->ctx, &nest->columns, column)) return NULL;
+  return &nest->columns.at[nest->columns.n - 1];
+}
+
+/* One column for each argument of a maximum. */
+static bool add_latency(loom_nest *nest, loom_expr e, double scale) {
+  double number;
+  loom_expr inner = e;
+  if (loom_expr_kind(nest->ctx, e) == LOOM_MUL && loom_expr_arity(nest->ctx, e) == 2 &&
+      loom_as_real(nest->ctx, loom_expr_arg(nest->ctx, e, 0), &number)) {
+    inner = loom_expr_arg(nest->ctx, e, 1);
+    if (loom_expr_kind(nest->ctx, inner) == LOOM_MAX) scale *= number;
+  }
+  if (loom_expr_kind(nest->ctx, inner) != LOOM_MAX) {
+    loom_column *column = new_column(nest, LOOM_COLUMN_LATENCY, 0, 0);
+    return column && loom_nest_add(nest, column, e, scale);
+  }
+  for (size_t i = 0; i < loom_expr_arity(nest->ctx, inner); i++)
+    if (!add_latency(nest, loom_expr_arg(nest->ctx, inner, i), scale)) return false;
+  return true;
+}
+
+/* Leaked energy per unit of latency: both at the point where every tile is 1. */
+static bool read_leak(loom_nest *nest, const loom_einsum_costs *e) {
+  loom_expr symbols[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
+  loom_expr ones[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
+  size_t n = 0;
+  double leak, latency;
+  for (int i = 0; i < nest->n_loops; i++) {
+    if (nest->loops[i].tile == LOOM_NONE) continue;
+    symbols[n] = nest->loops[i].tile;
+    ones[n++] = loom_int(nest->ctx, 1);
+  }
+  loom_expr l = loom_substitute(nest->ctx, e->leak_energy, n, symbols, ones);
+  loom_expr t = loom_substitute(nest->ctx, e->latency, n, symbols, ones);
+  if (!loom_as_real(nest->ctx, l, &leak) || !loom_as_real(nest->ctx, t, &latency)) return false;
+  nest->leak = latency > 0 ? leak / latency : 0;
+  return true;
+}
+
+static bool add_objectives(const loom_space *s, loom_nest *nest, const loom_einsum_costs *e) {
+  double scale;
+  if (!read_leak(nest, e)) return false;
+  if (s->options.energy) {
+    loom_column *column = new_column(nest, LOOM_COLUMN_ENERGY, 0, 0);
+    if (!column || !loom_nest_add(nest, column, e->dynamic_energy, 1)) return false;
+  }
+  if (!s->options.latency && !(s->options.energy && nest->leak > 0)) return true;
+  if (!loom_as_real(nest->ctx, e->n_instances, &scale)) return false;
+  for (size_t i = 0; i < e->n_components; i++)
+    if (e->components[i].latency != LOOM_NONE &&
+        !add_latency(nest, e->components[i].latency, scale))
+      return false;
+  return true;
+}
+
+static int memory_of(const loom_space *s, const char *component) {
+  for (size_t i = 0; i < s->memories.n; i++)
+    if (strcmp(s->memories.at[i].component, component) == 0) return (int)i;
+  return -1;
+}
+
+static int backing_of(const loom_space_one *one, const loom_space_template *t, int memory,
+                      const char *tensor) {
+  for (size_t i = 0; i < t->n_backings; i++)
+    if (t->backings[i].memory == memory &&
+        strcmp(one->tensors.at[t->backings[i].tensor].name, tensor) == 0)
+      return t->backings[i].tensor;
+  return -1;
+}
+
+static bool add_memory_row(const loom_space *s, loom_space_one *one, loom_nest *nest,
+                           const loom_space_template *t, const loom_memory_usage *row) {
+  int memory = memory_of(s, row->component);
+  if (memory < 0) return true;
+  const loom_space_store *store = &s->memories.at[memory];
+  if (store->bits == INFINITY && store->role == LOOM_MEMORY_PRIVATE) return true;
+  if (row->n_loops_above < 0) {
+    loom_error_set(s->ctx, LOOM_ERR_DOMAIN,
+                   "a search does not keep persistent tensors (%s) in a memory with a limit (%s)",
+                   row->tensor, row->component);
+    return false;
+  }
+  loom_column *total = new_column(nest, LOOM_COLUMN_TOTAL, memory, 0);
+  if (!total) return false;
+  total->limit = store->bits;
+  total->compared = store->role == LOOM_MEMORY_PRIVATE;
+  if (!loom_nest_add(nest, total, row->bits, 1)) return false;
+  if (store->role == LOOM_MEMORY_PRIVATE) return true;
+  int tensor = backing_of(one, t, memory, row->tensor);
+  int depth = row->n_loops_above < nest->n_fused ? row->n_loops_above : nest->n_fused;
+  loom_column *own = tensor >= 0 ? new_column(nest, LOOM_COLUMN_SHARED, tensor, 0)
+                                 : new_column(nest, LOOM_COLUMN_OWN, memory, depth);
+  if (own) own->memory = memory;
+  return own && loom_nest_add(nest, own, row->bits, 1);
+}
+
+static bool add_limits(const loom_space *s, loom_space_one *one, loom_nest *nest,
+                       const loom_space_template *t, const loom_einsum_costs *e) {
+  for (size_t i = 0; i < e->n_memory; i++)
+    if (!add_memory_row(s, one, nest, t, &e->memory[i])) return false;
+  for (size_t i = 0; i < e->n_spatial; i++) {
+    for (int d = 0; d < nest->n_dims; d++) {
+      const loom_search_dim *dim = &nest->dims[d];
+      if (strcmp(dim->component, e->spatial[i].component) != 0 ||
+          strcmp(dim->name, e->spatial[i].dim) != 0 || dim->min_fraction > 0)
+        continue;
+      loom_column *column = new_column(nest, LOOM_COLUMN_INSTANCES, d, 0);
+      if (!column || !loom_nest_add(nest, column, e->spatial[i].used, 1)) return false;
+      column->limit = dim->count;
+    }
+  }
+  return true;
+}
+
+/* A limit that is met at all tiles is none. */
+static void drop_idle_limits(loom_nest *nest) {
+  size_t kept = 0;
+  for (size_t i = 0; i < nest->columns.n; i++) {
+    loom_column *c = &nest->columns.at[i];
+    double most = 0;
+    for (size_t k = 0; k < c->items.n; k++) {
+      const loom_item *item = &c->items.at[k];
+      double x = item->coefficient > 0 ? item->coefficient : 0;
+      for (int v = 0; v < nest->n_variables; v++) x *= loom_factor_max(nest, v, item->p[v]);
+      most += x;
+    }
+    bool idle = c->kind == LOOM_COLUMN_TOTAL && most <= c->limit;
+    if (idle) {
+      loom_vec_free(nest->ctx, &c->items);
+    } else {
+      nest->columns.at[kept++] = *c;
+    }
+  }
+  nest->columns.n = kept;
+}
+
+bool loom_nest_fill(const loom_space *s, loom_space_one *one, loom_nest *nest,
+                    const loom_space_template *t, const loom_einsum_costs *e) {
+  if (!add_objectives(s, nest, e) || !add_limits(s, one, nest, t, e)) return false;
+  drop_idle_limits(nest);
+  for (size_t i = 0; i < nest->columns.n; i++)
+    if (!loom_nest_pair(nest, &nest->columns.at[i])) return false;
+  return true;
+}
+
+/* The program of a rounded part; several factors may have it. */
+static bool add_program(loom_nest *nest, loom_search_variable *v, loom_expr function) {
+  for (size_t i = 0; i < v->rounded.n; i++)
+    if (v->rounded.at[i].function == function) return true;
+  loom_rounded r = {function, NULL};
+  r.program = loom_compile(nest->ctx, 1, &function, 1, &nest->loops[v->loop[0]].tile);
+  if (r.program && loom_vec_push(nest->ctx, &v->rounded, r)) return true;
+  loom_program_free(r.program);
+  return false;
+}
+
+bool loom_nest_compile(loom_nest *nest) {
+  for (int i = 0; i < nest->n_variables; i++) {
+    loom_search_variable *v = &nest->variables[i];
+    for (size_t k = 0; k < v->factors.n; k++)
+      if (v->factors.at[k].rounded != LOOM_NONE &&
+          !add_program(nest, v, v->factors.at[k].rounded))
+        return false;
+  }
+  return true;
+}

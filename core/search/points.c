@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Points of an einsum read, judged and inserted.
+** Invariant: tiles that are judged to be a point are those that exploring might come to. */
+#include <math.h>
+#include <string.h>
+
+#include "search/search.h"
+
+const char *loom_rule_name(loom_rule rule) {
+  static const char *const names[] = {
+#define LOOM_RULE_TEXT(enumerator, name) name,
+      LOOM_RULE_LIST(LOOM_RULE_TEXT)
+#undef LOOM_RULE_TEXT
+  };
+  size_t i = (size_t)rule;
+  return i < sizeof names / sizeof *names ? names[i] : "unknown";
+}
+
+static loom_unit *unit_of(loom_space *s, int einsum, int number) {
+  loom_space_one *one = &s->einsums.at[einsum];
+  if (number >= 0 && (size_t)number < one->units.n) return one->units.at[number];
+  loom_error_set(s->ctx, LOOM_ERR_ARGUMENT, "no such template");
+  return NULL;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* Objectives, then bits of each open memory in whole. */
+static void read_figures(const loom_space *s, const loom_nest *nest, const double *columns,
+                         double *out) {
+  loom_objectives(s, nest, columns, out);
+  for (size_t m = 0; m < s->memories.n; m++) {
+    int open = s->memories.at[m].open;
+    if (open < 0) continue;
+    double bits = 0;
+    for (size_t i = 0; i < nest->columns.n; i++) {
+      const loom_column *c = &nest->columns.at[i];
+      if (c->kind == LOOM_COLUMN_OWN && c->index == (int)m) bits += columns[i];
+      if (c->kind == LOOM_COLUMN_SHARED && c->memory == (int)m) bits += columns[i];
+    }
+    out[s->n_objectives + open] = bits;
+  }
+}
+
+static bool visit_point(loom_space *s, const loom_space_one *one, const loom_group *g, size_t p,
+                        loom_space_visit *visit, void *data) {
+  const loom_unit *u = one->units.at[g->templates[p]];
+  loom_space_point point = {.number = u->number,
+                            .n_loops = u->t.n_loops,
+                            .n_values = (size_t)(s->n_objectives + s->n_open),
+                            .tiles = one->fronts.tiles.at + g->tiles[p]};
+  double columns[LOOM_SEARCH_MAX_FIGURES];
+  if (!loom_nest_evaluate(&u->nest, point.tiles, columns)) return false;
+  read_figures(s, &u->nest, columns, point.values);
+  visit(data, &point);
+  return true;
+}
+
+loom_status loom_space_points(loom_space *s, int einsum, int number, loom_space_visit *visit,
+                              void *data) {
+  const loom_space_one *one = &s->einsums.at[einsum];
+  size_t room = one->fronts.tiles.n + 1;
+  bool *seen = loom_realloc_array(s->ctx, NULL, 0, room, sizeof *seen), done = seen != NULL;
+  if (done) memset(seen, 0, room * sizeof *seen);
+  for (size_t i = 0; i < one->fronts.groups.n && done; i++) {
+    const loom_group *g = &one->fronts.groups.at[i];
+    for (size_t p = 0; p < g->n && done; p++) {
+      if ((number >= 0 && g->templates[p] != number) || seen[g->tiles[p]]) continue;
+      seen[g->tiles[p]] = true;
+      done = visit_point(s, one, g, p, visit, data);
+    }
+  }
+  loom_give_back(s->ctx, seen, room, sizeof *seen);
+  return done ? LOOM_OK : loom_error_status(s->ctx);
+}
+
+/* ---- judging ------------------------------------------------------------------------------ */
+
+static loom_space_verdict verdict(loom_rule rule, int index) {
+  return (loom_space_verdict){rule, index};
+}
+
+/* The tiles of a variable are a chain: of the outer tile each is a divisor, or for the outermost
+** temporal loop of an uneven variable the least with its trips; the last one is 1. */
+static bool is_chain(const loom_nest *nest, const loom_search_variable *v, const int32_t *tiles) {
+  int64_t outer = v->size;
+  for (int j = 0; j < v->n_loops; j++) {
+    const loom_space_loop *loop = &nest->loops[v->loop[j]];
+    int64_t tile = tiles[v->loop[j]];
+    if (tile < 1 || tile > outer || (j + 1 == v->n_loops && tile != 1)) return false;
+    if (outer % tile != 0 && !(j == 0 && v->uneven && loop->dimension < 0)) return false;
+    outer = tile;
+  }
+  return true;
+}
+
+/* Trips of every loop, loops with several of them among the fused ones, uses of dimensions. */
+typedef struct shape {
+  double trips[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
+  double used[LOOM_SEARCH_MAX_FUSED];
+  double keys[LOOM_SEARCH_MAX_FUSED];
+  uint32_t fused;
+} shape;
+
+static void read_shape(const loom_nest *nest, const int32_t *tiles, shape *out) {
+  out->fused = 0;
+  for (int d = 0; d < nest->n_dims; d++) out->used[d] = 1;
+  for (int i = 0; i < nest->n_variables; i++) {
+    const loom_search_variable *v = &nest->variables[i];
+    double outer = (double)v->size;
+    for (int j = 0; j < v->n_loops; j++) {
+      int at = v->loop[j], dim = nest->loops[at].dimension;
+      out->trips[at] = outer / tiles[at];
+      outer = tiles[at];
+      if (dim >= 0) out->used[dim] *= out->trips[at];
+      if (at >= nest->n_fused) continue;
+      out->keys[at] = out->trips[at] > 1 ? tiles[at] : 1;
+      if (out->trips[at] > 1) out->fused |= (uint32_t)1 << at;
+    }
+  }
+}
+
+static loom_space_verdict judge_fused(const loom_nest *nest, const shape *x) {
+  for (int i = 0; i < nest->n_variables; i++) {
+    const loom_search_variable *v = &nest->variables[i];
+    int own = 0;
+    for (int j = 0; j < v->n_loops; j++)
+      own += v->loop[j] < nest->n_fused && (x->fused >> v->loop[j] & 1) != 0;
+    if (nest->max_fused_per_variable >= 0 && own > nest->max_fused_per_variable)
+      return verdict(LOOM_RULE_FUSED_PER_VARIABLE, i);
+  }
+  int all = 0;
+  for (int i = 0; i < nest->n_fused; i++) all += (x->fused >> i & 1) != 0;
+  return verdict(nest->max_fused >= 0 && all > nest->max_fused ? LOOM_RULE_FUSED : LOOM_RULE_NONE,
+                 -1);
+}
+
+/* A variable spread over two dimensions of one level. */
+static bool is_spread_twice(const loom_nest *nest, const loom_search_variable *v, const shape *x) {
+  for (int j = 0; j < v->n_loops; j++)
+    for (int k = 0; k < j; k++) {
+      int a = nest->loops[v->loop[j]].dimension, b = nest->loops[v->loop[k]].dimension;
+      if (a >= 0 && b >= 0 && a != b && x->trips[v->loop[j]] > 1 && x->trips[v->loop[k]] > 1 &&
+          strcmp(nest->dims[a].component, nest->dims[b].component) == 0)
+        return true;
+    }
+  return false;
+}
+
+static loom_space_verdict judge_dimensions(const loom_nest *nest, const shape *x) {
+  for (int d = 0; d < nest->n_dims; d++)
+    if (x->used[d] > nest->dims[d].count) return verdict(LOOM_RULE_FANOUT, d);
+  for (int i = 0; i < nest->n_variables && nest->one_dimension; i++)
+    if (is_spread_twice(nest, &nest->variables[i], x)) return verdict(LOOM_RULE_ONE_DIMENSION, i);
+  return verdict(loom_nest_is_spread(nest, x->used) ? LOOM_RULE_NONE : LOOM_RULE_SHARE, -1);
+}
+
+static loom_space_verdict judge_limits(const loom_nest *nest, const double *columns) {
+  for (size_t i = 0; i < nest->columns.n; i++) {
+    const loom_column *c = &nest->columns.at[i];
+    if (columns[i] <= c->limit * (1 + 1e-12)) continue;
+    return verdict(c->kind == LOOM_COLUMN_INSTANCES ? LOOM_RULE_FANOUT : LOOM_RULE_CAPACITY,
+                   c->index);
+  }
+  return verdict(LOOM_RULE_NONE, -1);
+}
+
+/* Columns of tiles and the first rule that they break; false with an error. */
+static bool judge(const loom_nest *nest, const int32_t *tiles, double *columns, shape *x,
+                  loom_space_verdict *out) {
+  *out = verdict(LOOM_RULE_NONE, -1);
+  for (int i = 0; i < nest->n_variables; i++)
+    if (!is_chain(nest, &nest->variables[i], tiles)) *out = verdict(LOOM_RULE_TILES, i);
+  if (out->rule != LOOM_RULE_NONE) return true;
+  read_shape(nest, tiles, x);
+  *out = judge_fused(nest, x);
+  if (out->rule == LOOM_RULE_NONE) *out = judge_dimensions(nest, x);
+  if (out->rule != LOOM_RULE_NONE) return true;
+  if (!loom_nest_evaluate(nest, tiles, columns)) return false;
+  *out = judge_limits(nest, columns);
+  return true;
+}
+
+loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
+                                const int32_t *tiles, double *values,
+                                loom_space_verdict *verdicts) {
+  const loom_unit *u = unit_of(s, einsum, number);
+  size_t width = (size_t)(s->n_objectives + s->n_open);
+  double columns[LOOM_SEARCH_MAX_FIGURES];
+  shape x;
+  if (!u) return loom_error_status(s->ctx);
+  for (size_t i = 0; i < n; i++) {
+    if (i % 1024 == 1023 && loom_is_stopped(s->ctx)) return LOOM_ERR_STOPPED;
+    double *out = values + i * width;
+    if (!judge(&u->nest, tiles + i * u->t.n_loops, columns, &x, &verdicts[i]))
+      return loom_error_status(s->ctx);
+    for (size_t k = 0; k < width; k++) out[k] = NAN;
+    if (verdicts[i].rule == LOOM_RULE_NONE) read_figures(s, &u->nest, columns, out);
+  }
+  return LOOM_OK;
+}
+
+/* What broke a rule, by name. */
+static const char *culprit(const loom_space *s, const loom_space_one *one,
+                           loom_space_verdict broken) {
+  if (broken.rule == LOOM_RULE_CAPACITY) return s->memories.at[broken.index].component;
+  if (broken.rule == LOOM_RULE_FANOUT) return one->dims.at[broken.index].component;
+  return one->name;
+}
+
+loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32_t *tiles) {
+  loom_space_one *one = &s->einsums.at[einsum];
+  loom_unit *u = unit_of(s, einsum, number);
+  double columns[LOOM_SEARCH_MAX_FIGURES];
+  loom_space_verdict broken;
+  shape x;
+  if (!u || !judge(&u->nest, tiles, columns, &x, &broken)) return loom_error_status(s->ctx);
+  if (broken.rule != LOOM_RULE_NONE)
+    return loom_error_set(s->ctx, LOOM_ERR_DOMAIN,
+                          "tiles of template %d of %s are not part of the space: %s (%s)", number,
+                          one->name, loom_rule_name(broken.rule), culprit(s, one, broken));
+  loom_space_end_join(s);
+  loom_fronts found = u->found;
+  u->found = (loom_fronts){0};
+  loom_ranking ranking = loom_ranking_of(one);
+  loom_collector *c = loom_collector_new(s, one, u, NULL);
+  if (c) loom_collector_enter(c, x.fused, x.keys);
+  bool done = c && loom_collector_add(c, tiles) &&
+              loom_fronts_merge(s->ctx, &one->fronts, &u->found, &ranking);
+  loom_collector_free(c);
+  loom_fronts_free(s->ctx, &u->found);
+  u->found = found;
+  return done ? LOOM_OK : loom_error_status(s->ctx);
+}

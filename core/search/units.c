@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* Units of a search: templates, each sketched (some good points), then explored (all that may
+** matter).
+** Invariant: what exploring a unit finds depends on the unit and on the sketches of all units, never on
+** what else has been explored: neither order, nor threads, nor who else explores what changes the
+** points of a unit. */
+#include <math.h>
+#include <string.h>
+
+#include "search/search.h"
+
+#define FIRST_BEAM 4
+
+loom_ranking loom_ranking_of(const loom_space_one *one) {
+  return (loom_ranking){one->texts.at, one->n_loops.at};
+}
+
+void loom_nest_shrink(loom_nest *nest) {
+  loom_nest_free_lists(nest);
+  loom_arena_free(&nest->arena);
+}
+
+void loom_nest_free(loom_nest *nest) {
+  for (int i = 0; i < nest->n_variables; i++) {
+    loom_search_variable *v = &nest->variables[i];
+    for (size_t k = 0; k < v->rounded.n; k++) loom_program_free(v->rounded.at[k].program);
+    loom_vec_free(nest->ctx, &v->rounded);
+    loom_vec_free(nest->ctx, &v->factors);
+  }
+  for (size_t i = 0; i < nest->columns.n; i++) loom_vec_free(nest->ctx, &nest->columns.at[i].items);
+  loom_vec_free(nest->ctx, &nest->columns);
+  loom_nest_shrink(nest);
+}
+
+static void free_unit(loom_space *s, loom_unit *u) {
+  if (!u) return;
+  loom_nest_free(&u->nest);
+  loom_fronts_free(s->ctx, &u->found);
+  loom_realloc(s->ctx, u, sizeof *u, 0);
+}
+
+void loom_space_free_units(loom_space *s, loom_space_one *one) {
+  for (size_t i = 0; i < one->units.n; i++) free_unit(s, one->units.at[i]);
+  loom_vec_free(s->ctx, &one->units);
+  loom_vec_free(s->ctx, &one->texts);
+  loom_vec_free(s->ctx, &one->n_loops);
+  loom_fronts_free(s->ctx, &one->sketch);
+  loom_fronts_free(s->ctx, &one->fronts);
+}
+
+/* ---- adding ------------------------------------------------------------------------------- */
+
+static bool refuse(loom_ctx *ctx, loom_status status, const char *what) {
+  loom_error_set(ctx, status, "%s", what);
+  return false;
+}
+
+static bool init_nest(const loom_space *s, const loom_space_one *one, const loom_space_template *t,
+                      loom_nest *nest) {
+  *nest = (loom_nest){.ctx = s->ctx,
+                      .n_variables = one->n_variables,
+                      .n_loops = (int)t->n_loops,
+                      .n_fused = (int)t->n_fused,
+                      .n_dims = (int)one->dims.n,
+                      .loops = t->loops,
+                      .dims = one->dims.at,
+                      .max_fused = s->options.max_fused,
+                      .max_fused_per_variable = s->options.max_fused_per_variable,
+                      .one_dimension = s->options.one_dimension_per_variable};
+  loom_arena_init(&nest->arena, s->ctx);
+  if (t->n_fused > LOOM_SEARCH_MAX_FUSED)
+    return refuse(s->ctx, LOOM_ERR_LIMIT, "a template has more than 16 fused loops");
+  for (int v = 0; v < one->n_variables; v++) {
+    loom_factor constant = {0};
+    nest->variables[v].size = one->sizes[v];
+    nest->variables[v].uneven = one->uneven[v];
+    if (!loom_vec_push(s->ctx, &nest->variables[v].factors, constant)) return false;
+  }
+  for (size_t i = 0; i < t->n_loops; i++) {
+    loom_search_variable *v = &nest->variables[t->loops[i].variable];
+    if (v->n_loops == LOOM_SEARCH_MAX_LOOPS)
+      return refuse(s->ctx, LOOM_ERR_LIMIT, "a variable has more than 24 loops");
+    v->loop[v->n_loops++] = (int)i;
+  }
+  for (int v = 0; v < one->n_variables; v++)
+    if (nest->variables[v].n_loops == 0)
+      return refuse(s->ctx, LOOM_ERR_MISSING_LOOP, "a template has no loop over a variable");
+  return true;
+}
+
+static bool check_size(const loom_nest *nest) {
+  if (nest->columns.n > LOOM_SEARCH_MAX_FIGURES)
+    return refuse(nest->ctx, LOOM_ERR_LIMIT, "a template has too many figures");
+  for (int v = 0; v < nest->n_variables; v++)
+    if (nest->variables[v].factors.n > LOOM_SEARCH_MAX_FACTORS)
+      return refuse(nest->ctx, LOOM_ERR_LIMIT,
+                    "a template has more than 512 factors of a variable");
+  return true;
+}
+
+static bool copy_template(loom_space *s, const loom_space_template *t, loom_space_template *copy) {
+  loom_space_loop *loops = loom_arena_array(&s->arena, t->n_loops, sizeof *loops);
+  bool *border = loom_arena_array(&s->arena, t->n_fused, sizeof *border);
+  loom_space_backing *backings = loom_arena_array(&s->arena, t->n_backings, sizeof *backings);
+  if (!loops || !border || !backings) return false;
+  for (size_t i = 0; i < t->n_loops; i++) loops[i] = t->loops[i];
+  for (size_t i = 0; i < t->n_fused; i++) border[i] = t->border[i];
+  for (size_t i = 0; i < t->n_backings; i++) backings[i] = t->backings[i];
+  *copy = *t;
+  copy->loops = loops;
+  copy->border = border;
+  copy->backings = backings;
+  copy->text = loom_arena_string(&s->arena, t->text ? t->text : "");
+  return copy->text != NULL;
+}
+
+/* The spreads of a template whose loops are spread as those of an earlier one are its. */
+static bool list_spreads(loom_space *s, loom_space_one *one, loom_nest *nest) {
+  size_t n_dims = (size_t)nest->n_dims, n = (size_t)nest->n_variables * n_dims;
+  uint8_t *loops = loom_arena_array(&s->arena, n, sizeof *loops);
+  if (!loops) return false;
+  for (int i = 0; i < nest->n_loops; i++)
+    if (nest->loops[i].dimension >= 0)
+      loops[(size_t)nest->loops[i].variable * n_dims + (size_t)nest->loops[i].dimension]++;
+  for (size_t i = 0; i < one->spreads.n; i++) {
+    if (n > 0 && memcmp(one->spreads.at[i].loops, loops, n) != 0) continue;
+    nest->spreads = one->spreads.at[i].spreads;
+    nest->n_spreads = one->spreads.at[i].n;
+    return true;
+  }
+  if (!loom_nest_list_spreads(nest, &s->arena)) return false;
+  loom_spread_list list = {loops, nest->spreads, nest->n_spreads};
+  return loom_vec_push(s->ctx, &one->spreads, list);
+}
+
+static const loom_einsum_costs *costs_of(const loom_space_one *one, const loom_costs *costs) {
+  for (size_t i = 0; i < loom_costs_einsums(costs); i++)
+    if (strcmp(loom_costs_einsum(costs, i)->einsum, one->name) == 0)
+      return loom_costs_einsum(costs, i);
+  return NULL;
+}
+
+static bool fill_unit(loom_space *s, loom_space_one *one, const loom_space_template *t,
+                      const loom_einsum_costs *e, loom_unit *u) {
+  uint32_t mark = loom_scratch_mark(s->ctx);
+  bool done = copy_template(s, t, &u->t) && init_nest(s, one, &u->t, &u->nest) &&
+              loom_nest_fill(s, one, &u->nest, &u->t, e) && check_size(&u->nest) &&
+              loom_nest_compile(&u->nest) && list_spreads(s, one, &u->nest);
+  loom_scratch_release(s->ctx, mark);
+  return done && loom_vec_reserve(s->ctx, &one->units, 1) &&
+         loom_vec_reserve(s->ctx, &one->texts, 1) && loom_vec_reserve(s->ctx, &one->n_loops, 1);
+}
+
+int loom_space_add(loom_space *s, int einsum, const loom_costs *costs,
+                   const loom_space_template *t) {
+  loom_space_one *one = &s->einsums.at[einsum];
+  const loom_einsum_costs *e = costs_of(one, costs);
+  if (!e) {
+    refuse(s->ctx, LOOM_ERR_ARGUMENT, "the costs are not of the einsum");
+    return -1;
+  }
+  loom_unit *u = loom_realloc(s->ctx, NULL, 0, sizeof *u);
+  if (!u) return -1;
+  *u = (loom_unit){.number = (int)one->units.n, .nest = {.ctx = s->ctx}};
+  loom_arena_init(&u->nest.arena, s->ctx);
+  if (!fill_unit(s, one, t, e, u)) {
+    free_unit(s, u);
+    return -1;
+  }
+  one->units.at[one->units.n++] = u;
+  one->texts.at[one->texts.n++] = u->t.text;
+  one->n_loops.at[one->n_loops.n++] = u->t.n_loops;
+  return u->number;
+}
+
+/* ---- exploring ---------------------------------------------------------------------------- */
+
+/* The context of everything that a unit holds. */
+static void set_account(loom_unit *u, loom_ctx *ctx) {
+  u->nest.ctx = ctx;
+  u->nest.arena.ctx = ctx;
+}
+
+static bool combine(const loom_space *s, const loom_space_one *one, loom_unit *u,
+                    const loom_fronts *known, size_t beam) {
+  loom_collector *c = loom_collector_new(s, one, u, known);
+  bool done = c && loom_nest_combine(&u->nest, c, beam);
+  loom_collector_free(c);
+  return done;
+}
+
+static void note_least(const loom_space *s, loom_unit *u) {
+  double columns[LOOM_SEARCH_MAX_FIGURES];
+  for (int v = 0; v < u->nest.n_variables; v++) {
+    if (u->nest.lists[v].rows.n > 0) continue;
+    u->least[0] = u->least[1] = INFINITY;
+    return;
+  }
+  loom_nest_least(&u->nest, columns);
+  loom_objectives(s, &u->nest, columns, u->least);
+}
+
+/* One step of a unit, on any thread, with an account. */
+static bool advance(const loom_space *s, const loom_space_one *one, loom_unit *u, loom_ctx *ctx) {
+  bool done;
+  set_account(u, ctx);
+  if (u->state == LOOM_UNIT_ADDED) {
+    done = loom_nest_prepare(&u->nest) && combine(s, one, u, NULL, FIRST_BEAM);
+    if (done) note_least(s, u);
+    if (!done) loom_nest_shrink(&u->nest);
+  } else {
+    done = combine(s, one, u, &one->sketch, 0);
+  }
+  set_account(u, s->ctx);
+  return done;
+}
+
+static void add_counts(loom_space_counts *to, loom_space_counts *from) {
+  to->chains += from->chains;
+  to->combined += from->combined;
+  to->points += from->points;
+  *from = (loom_space_counts){0};
+}
+
+/* Nothing more will be looked for. */
+static void finish_unit(loom_space *s, loom_space_one *one, loom_unit *u) {
+  u->state = LOOM_UNIT_EXPLORED;
+  one->n_explored++;
+  loom_nest_shrink(&u->nest);
+  loom_fronts_free(s->ctx, &u->found);
+}
+
+/* What a unit found, to the others; all of it, or as much as there is before it was stopped. */
+static bool commit(loom_space *s, loom_space_one *one, loom_unit *u, bool done) {
+  loom_ranking ranking = loom_ranking_of(one);
+  bool sketch = u->state == LOOM_UNIT_ADDED;
+  loom_space_end_join(s);
+  add_counts(&one->counts, &u->nest.counts);
+  if (sketch && !done) {
+    loom_fronts_free(s->ctx, &u->found);
+    return true;
+  }
+  if (!loom_fronts_merge(s->ctx, &one->fronts, &u->found, &ranking)) return false;
+  if (sketch && !loom_fronts_merge(s->ctx, &one->sketch, &u->found, &ranking)) return false;
+  if (!done) return true;
+  u->state = sketch ? LOOM_UNIT_SKETCHED : LOOM_UNIT_EXPLORED;
+  if (sketch) one->n_sketched++;
+  if (!sketch || u->left) finish_unit(s, one, u);
+  return true;
+}
+
+/* The next unit that is not as far as all shall be, from position `next` on. */
+static loom_unit *next_unit(loom_space_one *one) {
+  loom_unit_state wanted =
+      one->n_sketched < one->units.n ? LOOM_UNIT_ADDED : LOOM_UNIT_SKETCHED;
+  for (size_t i = 0; i < one->units.n; i++, one->next++) {
+    if (one->next >= one->units.n) one->next = 0;
+    if (one->units.at[one->next]->state == wanted) return one->units.at[one->next++];
+  }
+  return NULL;
+}
+
+static loom_status explore_unit(loom_space *s, loom_space_one *one, loom_unit *u) {
+  bool done = advance(s, one, u, s->ctx);
+  if (!commit(s, one, u, done)) done = false;
+  return done ? LOOM_OK : loom_error_status(s->ctx);
+}
+
+loom_status loom_space_explore_some(loom_space *s, int einsum, size_t n, bool *more) {
+  loom_space_one *one = &s->einsums.at[einsum];
+  loom_status status = LOOM_OK;
+  loom_unit *u = NULL;
+  for (size_t i = 0; i < n && status == LOOM_OK && (u = next_unit(one)); i++) {
+    status = explore_unit(s, one, u);
+    if (status != LOOM_OK) one->next--;
+  }
+  *more = one->n_sketched + one->n_explored < 2 * one->units.n;
+  return status;
+}
+
+loom_status loom_space_explore(loom_space *s, int einsum) {
+  loom_status status = LOOM_OK;
+  for (bool more = true; more && status == LOOM_OK;)
+    status = loom_space_explore_some(s, einsum, SIZE_MAX, &more);
+  return status;
+}
+
+loom_status loom_space_leave(loom_space *s, int einsum, int number) {
+  loom_space_one *one = &s->einsums.at[einsum];
+  if (number < 0 || (size_t)number >= one->units.n) {
+    refuse(s->ctx, LOOM_ERR_ARGUMENT, "no such template");
+    return LOOM_ERR_ARGUMENT;
+  }
+  loom_unit *u = one->units.at[number];
+  u->left = true;
+  if (u->state == LOOM_UNIT_SKETCHED) finish_unit(s, one, u);
+  return LOOM_OK;
+}
+
+loom_space_counts loom_space_counts_of(const loom_space *s, int einsum) {
+  const loom_space_one *one = &s->einsums.at[einsum];
+  loom_space_counts counts = one->counts;
+  counts.units = (double)one->units.n;
+  counts.sketched = (double)one->n_sketched;
+  counts.explored = (double)one->n_explored;
+  counts.groups = (double)one->fronts.groups.n;
+  for (size_t i = 0; i < one->fronts.groups.n; i++)
+    counts.kept += (double)one->fronts.groups.at[i].n;
+  return counts;
+}
