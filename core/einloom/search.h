@@ -67,6 +67,8 @@ LOOM_API loom_status loom_space_leave(loom_space *s, int einsum, int number);
 ** (some good points of each), then each is explored with the sketches as bounds: what a unit leaves does
 ** not depend on order, threads, or what else is explored.  LOOM_ERR_STOPPED keeps what is found. */
 LOOM_API loom_status loom_space_explore(loom_space *s, int einsum);
+/* One unit, after the sketches that are still missing. */
+LOOM_API loom_status loom_space_explore_unit(loom_space *s, int einsum, int number);
 /* Goes on with the next n sketches or units; *more: there is something left to do. */
 LOOM_API loom_status loom_space_explore_some(loom_space *s, int einsum, size_t n, bool *more);
 
@@ -84,15 +86,15 @@ typedef void loom_space_visit(void *data, const loom_space_point *point);
 LOOM_API loom_status loom_space_points(loom_space *s, int einsum, int number,
                                        loom_space_visit *visit, void *data);
 /* X(enumerator, printed name): why tiles of a template are no point. */
-#define LOOM_RULE_LIST(X)                                                                         \
-  X(LOOM_RULE_NONE, "none")                                                                       \
-  X(LOOM_RULE_TILES, "tiles")                                 /* no chain of tiles */             \
-  X(LOOM_RULE_FUSED_PER_VARIABLE, "max_fused_per_variable")   /* index: variable */               \
-  X(LOOM_RULE_FUSED, "max_fused")                                                                 \
-  X(LOOM_RULE_FANOUT, "fanout")                               /* index: dimension */              \
-  X(LOOM_RULE_ONE_DIMENSION, "one_dimension_per_variable")    /* index: variable */               \
-  X(LOOM_RULE_SHARE, "min_fraction") /* another use of the dimensions is fuller */                \
-  X(LOOM_RULE_CAPACITY, "capacity")                           /* index: memory */
+#define LOOM_RULE_LIST(X)                                                           \
+  X(LOOM_RULE_NONE, "none")                                                         \
+  X(LOOM_RULE_TILES, "tiles")                               /* no chain of tiles */ \
+  X(LOOM_RULE_FUSED_PER_VARIABLE, "max_fused_per_variable") /* index: variable */   \
+  X(LOOM_RULE_FUSED, "max_fused")                                                   \
+  X(LOOM_RULE_FANOUT, "fanout")                            /* index: dimension */   \
+  X(LOOM_RULE_ONE_DIMENSION, "one_dimension_per_variable") /* index: variable */    \
+  X(LOOM_RULE_SHARE, "min_fraction") /* another use of the dimensions is fuller */  \
+  X(LOOM_RULE_CAPACITY, "capacity")  /* index: memory */
 typedef enum loom_rule {
 #define LOOM_RULE_ENUM(enumerator, name) enumerator,
   LOOM_RULE_LIST(LOOM_RULE_ENUM)
@@ -104,14 +106,16 @@ typedef struct loom_space_verdict {
   loom_rule rule;
   int index;
 } loom_space_verdict;
+/* Writes the name of the rule and of what it is about: "capacity:GLB", "fanout:PE.x", "max_fused". */
+LOOM_API void loom_space_name_rule(const loom_space *s, int einsum, loom_space_verdict verdict,
+                                   size_t size, char *out);
 /* Figures of n choices of tiles of a template (n_loops each, one after the other): values has room for
 ** n times as many as loom_space_result gives; those of choices that break a rule are NaN. */
 LOOM_API loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
                                          const int32_t *tiles, double *values,
                                          loom_space_verdict *verdicts);
 /* Adds a point that was found before or elsewhere; LOOM_ERR_DOMAIN if it breaks a rule. */
-LOOM_API loom_status loom_space_insert(loom_space *s, int einsum, int number,
-                                       const int32_t *tiles);
+LOOM_API loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32_t *tiles);
 
 /* How much of each a space has. */
 LOOM_API size_t loom_space_memories(const loom_space *s);
@@ -119,6 +123,10 @@ LOOM_API size_t loom_space_einsums(const loom_space *s);
 LOOM_API size_t loom_space_variables(const loom_space *s, int einsum);
 LOOM_API size_t loom_space_dimensions(const loom_space *s, int einsum);
 LOOM_API size_t loom_space_tensors(const loom_space *s, int einsum);
+LOOM_API size_t loom_space_units(const loom_space *s, int einsum);             /* templates */
+LOOM_API size_t loom_space_loops(const loom_space *s, int einsum, int number); /* of a template */
+LOOM_API size_t loom_space_objectives(const loom_space *s); /* energy, latency as asked for */
+LOOM_API size_t loom_space_figures(const loom_space *s);    /* of a result */
 
 /* Points kept for an einsum, and counts over all templates. */
 typedef struct loom_space_counts {

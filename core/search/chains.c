@@ -316,8 +316,7 @@ bool loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles
     double product = 1, rounded = 1;
     for (int j = 0; j + 1 < v->n_loops; j++)
       if (f->power[j]) product *= power(tiles[v->loop[j]], f->power[j]);
-    if (f->rounded != LOOM_NONE &&
-        !evaluate_rounded(v, f->rounded, tiles[v->loop[0]], &rounded)) {
+    if (f->rounded != LOOM_NONE && !evaluate_rounded(v, f->rounded, tiles[v->loop[0]], &rounded)) {
       loom_error_memory(nest->ctx);
       return false;
     }

@@ -175,8 +175,7 @@ bool loom_nest_compile(loom_nest *nest) {
   for (int i = 0; i < nest->n_variables; i++) {
     loom_search_variable *v = &nest->variables[i];
     for (size_t k = 0; k < v->factors.n; k++)
-      if (v->factors.at[k].rounded != LOOM_NONE &&
-          !add_program(nest, v, v->factors.at[k].rounded))
+      if (v->factors.at[k].rounded != LOOM_NONE && !add_program(nest, v, v->factors.at[k].rounded))
         return false;
   }
   return true;

@@ -481,9 +481,8 @@ static bool add_choice(join *g, const loom_space_one *one, const loom_join_link 
                        loom_chosen *out) {
   loom_space *s = g->s;
   const loom_group *group = &one->fronts.groups.at[link->group];
-  *out = (loom_chosen){.number = group->templates[link->point],
-                       .n_fused = group->n_loops,
-                       .tiles = s->tiles.n};
+  *out = (loom_chosen){
+      .number = group->templates[link->point], .n_fused = group->n_loops, .tiles = s->tiles.n};
   for (int j = 0; j < group->n_loops; j++) out->variables[j] = group->loops[j].variable;
   size_t n = one->n_loops.at[out->number];
   if (!loom_vec_reserve(g->ctx, &s->tiles, n)) return false;
@@ -498,8 +497,7 @@ static bool add_choice(join *g, const loom_space_one *one, const loom_join_link 
 static bool add_result(join *g, const double *values, size_t row) {
   loom_space *s = g->s;
   size_t n = (size_t)(s->n_objectives + s->n_open), uses = s->n_uses;
-  if (!loom_vec_reserve(g->ctx, &s->results, n + 1) ||
-      !loom_vec_reserve(g->ctx, &s->choices, uses))
+  if (!loom_vec_reserve(g->ctx, &s->results, n + 1) || !loom_vec_reserve(g->ctx, &s->choices, uses))
     return false;
   if (n > 0) memcpy(s->results.at + s->results.n, values, n * sizeof(double));
   loom_chosen *choices = s->choices.at + s->choices.n;

@@ -2,6 +2,7 @@
 /* Points of an einsum read, judged and inserted.
 ** Invariant: tiles that are judged to be a point are those that exploring might come to. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "search/search.h"
@@ -16,7 +17,7 @@ const char *loom_rule_name(loom_rule rule) {
   return i < sizeof names / sizeof *names ? names[i] : "unknown";
 }
 
-static loom_unit *unit_of(loom_space *s, int einsum, int number) {
+loom_unit *loom_space_unit(loom_space *s, int einsum, int number) {
   loom_space_one *one = &s->einsums.at[einsum];
   if (number >= 0 && (size_t)number < one->units.n) return one->units.at[number];
   loom_error_set(s->ctx, LOOM_ERR_ARGUMENT, "no such template");
@@ -184,7 +185,7 @@ static bool judge(const loom_nest *nest, const int32_t *tiles, double *columns, 
 loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
                                 const int32_t *tiles, double *values,
                                 loom_space_verdict *verdicts) {
-  const loom_unit *u = unit_of(s, einsum, number);
+  const loom_unit *u = loom_space_unit(s, einsum, number);
   size_t width = (size_t)(s->n_objectives + s->n_open);
   double columns[LOOM_SEARCH_MAX_FIGURES];
   shape x;
@@ -200,25 +201,34 @@ loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
   return LOOM_OK;
 }
 
-/* What broke a rule, by name. */
-static const char *culprit(const loom_space *s, const loom_space_one *one,
-                           loom_space_verdict broken) {
-  if (broken.rule == LOOM_RULE_CAPACITY) return s->memories.at[broken.index].component;
-  if (broken.rule == LOOM_RULE_FANOUT) return one->dims.at[broken.index].component;
-  return one->name;
+void loom_space_name_rule(const loom_space *s, int einsum, loom_space_verdict broken, size_t size,
+                          char *out) {
+  const loom_space_one *one = &s->einsums.at[einsum];
+  const char *name = loom_rule_name(broken.rule);
+  if (broken.rule == LOOM_RULE_CAPACITY) {
+    snprintf(out, size, "%s:%s", name, s->memories.at[broken.index].component);
+  } else if (broken.rule == LOOM_RULE_FANOUT) {
+    const loom_search_dim *dim = &one->dims.at[broken.index];
+    snprintf(out, size, "%s:%s.%s", name, dim->component, dim->name);
+  } else {
+    snprintf(out, size, "%s", name);
+  }
 }
 
 loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32_t *tiles) {
   loom_space_one *one = &s->einsums.at[einsum];
-  loom_unit *u = unit_of(s, einsum, number);
+  loom_unit *u = loom_space_unit(s, einsum, number);
   double columns[LOOM_SEARCH_MAX_FIGURES];
   loom_space_verdict broken;
   shape x;
   if (!u || !judge(&u->nest, tiles, columns, &x, &broken)) return loom_error_status(s->ctx);
-  if (broken.rule != LOOM_RULE_NONE)
+  if (broken.rule != LOOM_RULE_NONE) {
+    char name[256];
+    loom_space_name_rule(s, einsum, broken, sizeof name, name);
     return loom_error_set(s->ctx, LOOM_ERR_DOMAIN,
-                          "tiles of template %d of %s are not part of the space: %s (%s)", number,
-                          one->name, loom_rule_name(broken.rule), culprit(s, one, broken));
+                          "tiles of template %d of %s are not part of the space: %s", number,
+                          one->name, name);
+  }
   loom_space_end_join(s);
   loom_fronts found = u->found;
   u->found = (loom_fronts){0};

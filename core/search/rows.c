@@ -134,7 +134,8 @@ static bool dominated(const order *o, const double *front, size_t n_front, const
 }
 
 /* Marks the rows of one run of equal keys that stay. */
-static bool prune_run(loom_ctx *ctx, const order *o, const size_t *list, size_t n, double *front, bool *stays) {
+static bool prune_run(loom_ctx *ctx, const order *o, const size_t *list, size_t n, double *front,
+                      bool *stays) {
   size_t n_front = 0, last = 0, looked_at = 0;
   double x[256];
   for (size_t i = 0; i < n; i++, looked_at += n_front) {

@@ -381,6 +381,8 @@ bool loom_collector_add(loom_collector *c, const int32_t *tiles);
 void loom_objectives(const loom_space *s, const loom_nest *nest, const double *columns,
                      double *out);
 
+/* The unit of a template; NULL with an error. */
+loom_unit *loom_space_unit(loom_space *s, int einsum, int number);
 void loom_space_free_units(loom_space *s, loom_space_one *one);
 loom_ranking loom_ranking_of(const loom_space_one *one);
 /* Ends the join at hand, whose groups are about to change; results stay. */

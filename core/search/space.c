@@ -95,3 +95,19 @@ size_t loom_space_dimensions(const loom_space *s, int einsum) {
 size_t loom_space_tensors(const loom_space *s, int einsum) {
   return s->einsums.at[einsum].tensors.n;
 }
+
+size_t loom_space_units(const loom_space *s, int einsum) {
+  return s->einsums.at[einsum].units.n;
+}
+
+size_t loom_space_loops(const loom_space *s, int einsum, int number) {
+  return s->einsums.at[einsum].n_loops.at[number];
+}
+
+size_t loom_space_objectives(const loom_space *s) {
+  return (size_t)s->n_objectives;
+}
+
+size_t loom_space_figures(const loom_space *s) {
+  return (size_t)(s->n_objectives + s->n_open);
+}

@@ -251,8 +251,7 @@ static bool commit(loom_space *s, loom_space_one *one, loom_unit *u, bool done) 
 
 /* The next unit that is not as far as all shall be, from position `next` on. */
 static loom_unit *next_unit(loom_space_one *one) {
-  loom_unit_state wanted =
-      one->n_sketched < one->units.n ? LOOM_UNIT_ADDED : LOOM_UNIT_SKETCHED;
+  loom_unit_state wanted = one->n_sketched < one->units.n ? LOOM_UNIT_ADDED : LOOM_UNIT_SKETCHED;
   for (size_t i = 0; i < one->units.n; i++, one->next++) {
     if (one->next >= one->units.n) one->next = 0;
     if (one->units.at[one->next]->state == wanted) return one->units.at[one->next++];
@@ -278,6 +277,15 @@ loom_status loom_space_explore_some(loom_space *s, int einsum, size_t n, bool *m
   return status;
 }
 
+loom_status loom_space_explore_unit(loom_space *s, int einsum, int number) {
+  loom_space_one *one = &s->einsums.at[einsum];
+  loom_unit *u = loom_space_unit(s, einsum, number);
+  loom_status status = u ? LOOM_OK : LOOM_ERR_ARGUMENT;
+  for (size_t i = 0; i < one->units.n && status == LOOM_OK; i++)
+    if (one->units.at[i]->state == LOOM_UNIT_ADDED) status = explore_unit(s, one, one->units.at[i]);
+  return status != LOOM_OK || u->state == LOOM_UNIT_EXPLORED ? status : explore_unit(s, one, u);
+}
+
 loom_status loom_space_explore(loom_space *s, int einsum) {
   loom_status status = LOOM_OK;
   for (bool more = true; more && status == LOOM_OK;)
@@ -286,14 +294,10 @@ loom_status loom_space_explore(loom_space *s, int einsum) {
 }
 
 loom_status loom_space_leave(loom_space *s, int einsum, int number) {
-  loom_space_one *one = &s->einsums.at[einsum];
-  if (number < 0 || (size_t)number >= one->units.n) {
-    refuse(s->ctx, LOOM_ERR_ARGUMENT, "no such template");
-    return LOOM_ERR_ARGUMENT;
-  }
-  loom_unit *u = one->units.at[number];
+  loom_unit *u = loom_space_unit(s, einsum, number);
+  if (!u) return LOOM_ERR_ARGUMENT;
   u->left = true;
-  if (u->state == LOOM_UNIT_SKETCHED) finish_unit(s, one, u);
+  if (u->state == LOOM_UNIT_SKETCHED) finish_unit(s, &s->einsums.at[einsum], u);
   return LOOM_OK;
 }
 

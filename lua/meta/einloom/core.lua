@@ -445,9 +445,17 @@ function core.cost(r, w, a, m, options) end
 ---@field dimension fun(self: einloom.CoreSpace, einsum: integer, component: string, dimension: string, count: number, min_fraction?: number): integer
 ---@field tensor fun(self: einloom.CoreSpace, einsum: integer, name: string, ranks: integer[]): integer
 ---@field add fun(self: einloom.CoreSpace, einsum: integer, costs: einloom.CoreCosts, template: einloom.CoreTemplate): integer
----@field explore fun(self: einloom.CoreSpace, einsum: integer)
+---@field explore fun(self: einloom.CoreSpace, einsum: integer, template?: integer): einloom.CoreSpace?, string?, string?
+---@field explore_some fun(self: einloom.CoreSpace, einsum: integer, n: integer): boolean?, string?, string?
+---@field leave fun(self: einloom.CoreSpace, einsum: integer, template: integer): einloom.CoreSpace
+---@field points fun(self: einloom.CoreSpace, einsum: integer, template?: integer): { template: integer, tiles: integer[], values: number[] }[]
+---@field insert fun(self: einloom.CoreSpace, einsum: integer, template: integer, tiles: integer[]): einloom.CoreSpace?, string?, string?
+---@field evaluate fun(self: einloom.CoreSpace, einsum: integer, template: integer, tiles: integer[][]): (number[]|false)[], (string|false)[]
 ---@field counts fun(self: einloom.CoreSpace, einsum: integer): table<string, number>
----@field join fun(self: einloom.CoreSpace, uses: { einsum: integer, tensors: integer[] }[])
+---@field join fun(self: einloom.CoreSpace, uses: { einsum: integer, tensors: integer[] }[], options?: { quick?: boolean })
+---@field join_begin fun(self: einloom.CoreSpace, uses: { einsum: integer, tensors: integer[] }[], options?: { quick?: boolean })
+---@field join_some fun(self: einloom.CoreSpace, work: integer): boolean?, string?, string?
+---@field bound fun(self: einloom.CoreSpace): number[]?
 ---@field results fun(self: einloom.CoreSpace): integer
 ---@field result fun(self: einloom.CoreSpace, result: integer): number[]
 ---@field choice fun(self: einloom.CoreSpace, result: integer, use: integer): integer, integer[], integer[]
