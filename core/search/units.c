@@ -260,6 +260,7 @@ static loom_unit *next_unit(loom_space_one *one) {
 }
 
 static loom_status explore_unit(loom_space *s, loom_space_one *one, loom_unit *u) {
+  if (loom_is_stopped(s->ctx)) return LOOM_ERR_STOPPED;
   bool done = advance(s, one, u, s->ctx);
   if (!commit(s, one, u, done)) done = false;
   return done ? LOOM_OK : loom_error_status(s->ctx);
