@@ -9,6 +9,7 @@ local examples = {
   ["fused"] = { "eval", "fused.lua", "--at", "M0=8" },
   ["snowcat"] = { "run", "snowcat.lua" },
   ["tour"] = { "run", "tour.lua" },
+  ["kernel_energy"] = { "run", "kernel_energy.lua" },
   ["kernels_softmax"] = { "kernels", "kernels/softmax.lua" },
   ["kernels_layernorm"] = { "kernels", "kernels/layernorm.lua" },
   ["kernels_attention"] = { "kernels", "kernels/attention.lua", "--explain" },

@@ -9,6 +9,7 @@ local errors = require "einloom.errors"
 local program = {}
 
 local Program = { __name = "einloom.kernel" }
+Program.__index = Program
 function Program.__tostring(self) return require "einloom.kernels.loops".text(self) end
 
 ---@class einloom.Load
@@ -36,6 +37,8 @@ function Program.__tostring(self) return require "einloom.kernels.loops".text(se
 ---@field stored table<string, boolean> results that are stored
 ---@field tensors string[] in memory, in order of their first use
 ---@field facts einloom.KernelFacts
+---@field graph einloom.Graph
+---@field members table<einloom.GraphNode, true> its nodes
 ---@field call? einloom.GraphNode the one node of a kernel without loops
 ---@field counted? einloom.CountedTiling where tilings are chosen by memory sectors
 
@@ -226,20 +229,42 @@ local function touching(made)
   end
 end
 
+--- Whether a tensor is in memory before the kernel, or behind it.
+---@param tensor string
+---@return boolean
+function Program:external(tensor)
+  local writer = self.graph.tensors[tensor].writer
+  return not (writer and self.members[writer]) or needed_outside(self.graph, self.members)(tensor)
+end
+
+--- The kernel as a workload and a mapping on a machine, to be analysed there. blocks: by memory
+--- below the top one, then by loop variable of the grid, how much of it the memory holds at a time
+--- (all, if it is not named); without blocks they are symbols, `VARIABLE_MEMORY`. A kernel that has
+--- no form as einsums gives nil, a message and the kind.
+---@param arch einloom.Arch
+---@param options? { blocks?: table<string, table<string, any>> }
+---@return einloom.Workload?
+---@return einloom.Mapping|string?
+---@return string? kind
+function Program:mapping(arch, options)
+  return require "einloom.kernels.mapping".of(self, arch, options)
+end
+
 --- The program of a kernel.
 ---@param graph einloom.Graph
 ---@param facts einloom.KernelFacts
 ---@param name string
 ---@return einloom.Program
 function program.new(graph, facts, name)
-  local made = setmetatable({ name = name, stored = {}, tensors = {}, facts = facts }, Program)
+  local made = setmetatable({ name = name, graph = graph, stored = {}, tensors = {},
+    facts = facts }, Program)
   if program.is_call(graph:node(facts.schedule[1])) then return call_program(graph, made) end
   made.grid, made.reduction = trees_of(facts)
-  local members = {}
-  for _, op in ipairs(facts.ops) do members[graph:node(op.op)] = true end
+  made.members = {}
+  for _, op in ipairs(facts.ops) do made.members[graph:node(op.op)] = true end
   local state = {
-    graph = graph, program = made, written = {}, members = members,
-    needed = needed_outside(graph, members), touch = touching(made),
+    graph = graph, program = made, written = {}, members = made.members,
+    needed = needed_outside(graph, made.members), touch = touching(made),
   }
   made.sections = sections_of(state, facts)
   for _, section in ipairs(made.sections) do

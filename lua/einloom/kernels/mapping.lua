@@ -1,0 +1,318 @@
+-- SPDX-License-Identifier: MIT
+-- A kernel as a workload and a mapping: its grid in blocks for each memory, outside, then its
+-- sections with the loops over the reduction; what einsums hand to each other is held below the
+-- memory at the top as far as there is room.
+
+local core = require "einloom.core"
+local einsums = require "einloom.kernels.einsums"
+local errors = require "einloom.errors"
+local holding = require "einloom.kernels.holding"
+local machine = require "einloom.kernels.machine"
+local mapping = require "einloom.mapping"
+local workload = require "einloom.workload"
+
+local skeleton = {}
+
+local KIND = "bad_argument"
+
+local function as_expr(x) return core.is_expr(x) and x or core.number(x) end
+
+local one = core.int(1)
+
+-- ---- blocks --------------------------------------------------------------------------------
+
+local function check_blocks(blocks, arch, variables)
+  if blocks == nil then return end
+  local memories, grid = {}, {}
+  for i, component in ipairs(arch.nodes) do
+    if i > 1 and component.class == "Memory" then memories[component.name] = true end
+  end
+  for _, variable in ipairs(variables) do grid[variable.name] = not variable.reduced or nil end
+  errors.check_keys(KIND, blocks, memories, "blocks")
+  for name, block in pairs(blocks) do errors.check_keys(KIND, block, grid, "blocks." .. name) end
+end
+
+-- The block of a variable at a memory: given, all there is, or a symbol.
+local function block_of(state, level, variable)
+  local blocks, around = state.blocks, state.tile[variable.name]
+  if blocks then
+    local given = (blocks[level] or {})[variable.name]
+    return given and as_expr(given) or around
+  end
+  if around:eq(one) == true then return around end
+  local name = variable.name .. "_" .. level
+  local size = variable.size:tointeger()
+  local symbol = core.symbol(name, size and { min = 1, max = size, divides = size } or { min = 1 })
+  state.symbols[name] = symbol
+  return symbol
+end
+
+-- ---- nodes ---------------------------------------------------------------------------------
+
+local function put(nodes, node) nodes[#nodes + 1] = node end
+
+local function loop(nodes, state, name, block)
+  if block:eq(state.tile[name]) == true then return end
+  put(nodes, { node = "temporal", rank_variable = name, tile_shape = block })
+  state.tile[name] = block
+end
+
+local function storage(nodes, component, tensors)
+  if #tensors == 0 then return end
+  put(nodes, { node = "storage", component = component, tensors = tensors })
+end
+
+-- Values in the tile of an access.
+local function tile_values(state, access)
+  local values = one
+  for _, form in ipairs(access.indices) do
+    local extent = one
+    for name, coefficient in pairs(form.terms) do
+      extent = extent + math.abs(coefficient) * (state.tile[name] - 1)
+    end
+    values = values * extent
+  end
+  return values
+end
+
+-- Values in the tiles of a tensor: one that the kernel makes, or one for each einsum that reads it.
+local function tensor_values(state, tensor)
+  local most, sum = nil, core.int(0)
+  for _, access in ipairs(state.accesses[tensor]) do
+    local own = tile_values(state, access)
+    most, sum = most and core.max(most, own) or own, sum + own
+  end
+  return state.made[tensor] and most or sum
+end
+
+-- The tensors of the top memory with the values of their tiles, small ones first.
+local function by_size(state)
+  local list = {}
+  for i, tensor in ipairs(state.top) do
+    local values = tensor_values(state, tensor)
+    list[i] = { tensor = tensor, values = values, place = i,
+      order = values:tonumber() or math.huge }
+  end
+  table.sort(list, function(a, b)
+    if a.order ~= b.order then return a.order < b.order end
+    return a.place < b.place
+  end)
+  return list
+end
+
+-- Whether a memory may hold the blocks of a tensor: not what is copied from the top to where it is
+-- used, nor what it holds further in.
+local function takes_blocks(state, memory, tensor)
+  if state.copied[tensor] then return false end
+  for _, one_hold in ipairs(state.holds) do
+    if one_hold.tensor == tensor and one_hold.component == memory.name then return false end
+  end
+  return true
+end
+
+-- A memory: the blocks of the grid, then what of the top fits.
+local function put_memory(nodes, state, memory)
+  for _, variable in ipairs(state.grid) do
+    loop(nodes, state, variable.name, block_of(state, memory.name, variable))
+  end
+  local tensors = {}
+  for _, entry in ipairs(by_size(state)) do
+    if takes_blocks(state, memory, entry.tensor)
+      and holding.take(memory, entry.tensor, entry.values) then
+      tensors[#tensors + 1] = entry.tensor
+    end
+  end
+  storage(nodes, memory.name, tensors)
+end
+
+local function put_toll(nodes, state, component)
+  local may_pass, tensors = machine.permission(component, state.context), {}
+  for _, tensor in ipairs(state.top) do
+    if may_pass(tensor) then tensors[#tensors + 1] = tensor end
+  end
+  if #tensors > 0 then
+    put(nodes, { node = "toll", component = component.name, tensors = tensors })
+  end
+end
+
+local function put_machine(nodes, state)
+  local below = 0
+  for i, component in ipairs(state.arch.nodes) do
+    if i > 1 and component.class == "Memory" then
+      below = below + 1
+      put_memory(nodes, state, state.memories[below])
+    elseif component.class == "Toll" then
+      put_toll(nodes, state, component)
+    end
+  end
+  for _, variable in ipairs(state.grid) do loop(nodes, state, variable.name, one) end
+end
+
+-- ---- sections ------------------------------------------------------------------------------
+
+local function has(item, name)
+  for _, list in ipairs { item.outputs, item.inputs } do
+    for _, access in ipairs(list) do
+      for _, form in ipairs(access.indices) do
+        if form.terms[name] then return true end
+      end
+    end
+  end
+  return false
+end
+
+local function section_loops(nodes, state, section)
+  for _, variable in ipairs(section.inside and state.reduced or {}) do
+    local used = false
+    for _, item in ipairs(section.items) do used = used or has(item, variable.name) end
+    if used and variable.size:eq(one) ~= true then
+      put(nodes, { node = "temporal", rank_variable = variable.name, tile_shape = one })
+    end
+  end
+end
+
+-- What is held in a section, or around all of them.
+local function put_holds(nodes, state, section)
+  for _, memory in ipairs(state.memories) do
+    local tensors = {}
+    for _, one_hold in ipairs(state.holds) do
+      if one_hold.section == section and one_hold.component == memory.name then
+        tensors[#tensors + 1] = one_hold.tensor
+      end
+    end
+    storage(nodes, memory.name, tensors)
+  end
+end
+
+local function split(nodes, branches)
+  if #branches == 1 then return table.move(branches[1], 1, #branches[1], #nodes + 1, nodes) end
+  put(nodes, { node = "sequential", branches = branches })
+end
+
+local function section_nodes(state, section, number)
+  local nodes, branches = {}, {}
+  section_loops(nodes, state, section)
+  put_holds(nodes, state, number)
+  for i, item in ipairs(section.items) do
+    branches[i] = { { node = "compute", component = state.unit, einsum = item.name } }
+  end
+  split(nodes, branches)
+  return nodes
+end
+
+-- ---- all -----------------------------------------------------------------------------------
+
+local function bits_of(graph)
+  local bits = {}
+  for _, buffer in ipairs(graph.core:buffers()) do bits[buffer.name] = 8 * buffer.itemsize end
+  return bits
+end
+
+-- Tensors whose extents differ from einsum to einsum are used in part.
+local function partial_of(state)
+  local names = {}
+  for _, tensor in ipairs(errors.keys(state.accesses)) do
+    local list, differs = state.accesses[tensor], false
+    for _, access in ipairs(list) do
+      differs = differs or tile_values(state, access):eq(tile_values(state, list[1])) ~= true
+    end
+    if differs then names[#names + 1] = tensor end
+  end
+  return #names > 0 and table.concat(names, " | ") or nil
+end
+
+local function workload_of(state, sections, name)
+  local used, definition = {}, { name = name, bits = {}, sizes = {} }
+  for tensor in pairs(state.accesses) do definition.bits[tensor] = state.bits[tensor] end
+  for _, section in ipairs(sections) do
+    for _, item in ipairs(section.items) do
+      definition[#definition + 1] = einsums.text(item)
+      for _, variable in ipairs(state.variables) do
+        used[variable.name] = used[variable.name] or has(item, variable.name)
+      end
+    end
+  end
+  for _, variable in ipairs(state.variables) do
+    if used[variable.name] then definition.sizes[variable.name] = variable.size end
+  end
+  definition.partial = partial_of(state)
+  return workload.new(definition)
+end
+
+-- Tensors that are not held from their making to their last use are those of the top memory.
+local function list_tensors(state, sections)
+  local held, seen = {}, {}
+  for _, one_hold in ipairs(state.holds) do held[one_hold.tensor] = true end
+  einsums.each_access(sections, function(access, output)
+    local list = state.accesses[access.tensor] or {}
+    state.accesses[access.tensor] = list
+    list[#list + 1] = access
+    state.made[access.tensor] = output or state.made[access.tensor]
+    local outside = not held[access.tensor] or state.external(access.tensor)
+    if not seen[access.tensor] and outside then state.top[#state.top + 1] = access.tensor end
+    seen[access.tensor] = true
+  end)
+  for _, section in ipairs(sections) do
+    for _, item in ipairs(section.items) do
+      if item.is_copy then state.copied[item.inputs[1].tensor] = true end
+    end
+  end
+end
+
+local function new_state(made, arch, variables)
+  local state = {
+    arch = arch, variables = variables, grid = {}, reduced = {}, tile = {}, symbols = {}, top = {},
+    accesses = {}, copied = {}, made = {}, bits = bits_of(made.graph),
+    unit = arch.nodes[#arch.nodes].name,
+  }
+  for _, variable in ipairs(variables) do
+    local into = variable.reduced and state.reduced or state.grid
+    into[#into + 1] = variable
+    state.tile[variable.name] = variable.size
+  end
+  function state.external(tensor)
+    return made.graph.tensors[tensor] ~= nil and made:external(tensor)
+  end
+  return state
+end
+
+local function build(made, arch, options)
+  machine.check(arch)
+  local sections, variables = einsums.of(made)
+  check_blocks(options.blocks, arch, variables)
+  local state = new_state(made, arch, variables)
+  state.blocks = options.blocks
+  state.context = machine.context(sections, state.external)
+  state.memories = machine.memories(arch, state.context, state.bits)
+  sections, state.holds = holding.of(sections, variables, state)
+  list_tensors(state, sections)
+  local w, nodes, branches = workload_of(state, sections, made.name), {}, {}
+  storage(nodes, arch.nodes[1].name, state.top)
+  put_machine(nodes, state)
+  put_holds(nodes, state, nil)
+  for i, section in ipairs(sections) do branches[i] = section_nodes(state, section, i) end
+  split(nodes, branches)
+  return w, mapping.new({ nodes = nodes }, { symbols = state.symbols })
+end
+
+local answers = { no_einsum = true, no_mapping = true, bad_workload = true, unknown_tensor = true }
+
+--- A kernel as a workload and a mapping on a machine. blocks: by memory below the top one, then by
+--- loop variable of the grid, how much of it the memory holds at a time; what is not named is not
+--- cut there. Without blocks they are symbols, `VARIABLE_MEMORY`.
+---@param made einloom.Program
+---@param arch einloom.Arch
+---@param options? { blocks?: table<string, table<string, any>> }
+---@return einloom.Workload?
+---@return einloom.Mapping|string? mapping, or what has no form as einsums
+---@return string? kind
+function skeleton.of(made, arch, options)
+  options = options or {}
+  errors.check_keys(KIND, options, { blocks = true }, "options")
+  local ok, w, m = pcall(build, made, arch, options)
+  if ok then return w, m end
+  if errors.is(w) and answers[w.kind] then return nil, w.message, w.kind end
+  error(w, 0)
+end
+
+return skeleton
