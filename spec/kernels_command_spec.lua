@@ -86,6 +86,15 @@ describe("einloom kernels", function()
     end
     assert.are.equal('[["y",64],["x",128],["r0_",1]]', tiling())
     assert.are.equal('[["x",8192],["r0_",1]]', tiling("--max-tiles", "1"))
+    local best = json(example "transpose", "--tiling", "best").kernels[1]
+    local sum = 0
+    for _, operation in ipairs(best.operations) do
+      for _, access in ipairs(operation.accesses) do sum = sum + (access.sectors or 0) end
+    end
+    assert.is_true(sum > 0)
+    assert.are.equal(best.sectors, sum)
+    assert.truthy(run(example "transpose", "--tiling", "best"):find(
+      ("touches       %d sectors in blocks of x="):format(sum), 1, true))
     assert.are.equal("coalescing", json(example "transpose", "--tiling", "coalescing").tiling)
   end)
 

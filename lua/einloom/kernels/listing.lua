@@ -15,7 +15,10 @@ local array = core.json.array
 local function list(t) return setmetatable(t or {}, array) end
 
 -- A number or formula as plain data.
-local function plain(e) return e:tointeger() or tostring(e) end
+local function plain(e)
+  if type(e) == "number" then return e end
+  return e:tointeger() or tostring(e)
+end
 
 local function plain_list(expressions)
   local values = list()
@@ -53,14 +56,30 @@ local function access_of(kind, use, memory)
   return entry
 end
 
+-- Memory sectors of an access of a node, where they were counted: equal addresses count once.
+local function sectors_of(made, node, use, store)
+  for _, counted in ipairs(made.counted and made.counted.accesses or {}) do
+    if counted.op == node.name and counted.buffer == use.tensor and counted.store == store
+      and counted.index == use.index then
+      return counted.sectors
+    end
+  end
+end
+
 local function accesses_of(made, statement)
-  local found, seen = list(), {}
-  for _, load in ipairs(statement.loads) do
-    if not seen[load.access] then found[#found + 1] = access_of("load", load, not load.held) end
+  local found, seen, node = list(), {}, statement.node
+  for i, load in ipairs(statement.loads) do
+    if not seen[load.access] then
+      local entry = access_of("load", load, not load.held)
+      entry.sectors = sectors_of(made, node, node.reads[i], false)
+      found[#found + 1] = entry
+    end
     seen[load.access] = true
   end
-  for _, write in ipairs(statement.writes) do
-    found[#found + 1] = access_of("store", write, made.stored[write.tensor] or false)
+  for i, write in ipairs(statement.writes) do
+    local entry = access_of("store", write, made.stored[write.tensor] or false)
+    entry.sectors = sectors_of(made, node, node.writes[i], true)
+    found[#found + 1] = entry
   end
   return found
 end
@@ -117,21 +136,25 @@ local function groups_of(groups)
   return found
 end
 
-local function tiling_of(facts)
+local function tiling_of(tiling)
   local found = list()
-  for i, tile in ipairs(facts.tiling) do found[i] = list { tile[1], plain(tile[2]) } end
+  for i, tile in ipairs(tiling) do found[i] = list { tile[1], plain(tile[2]) } end
   return found
 end
 
 local function add_loops(graph, made, entry)
   local facts = made.facts
-  entry.extents, entry.tiling = plain_list(facts.extents), tiling_of(facts)
+  entry.extents, entry.tiling = plain_list(facts.extents), tiling_of(facts.tiling)
   entry.ranges, entry.operations = ranges_of(made), operations_of(made)
   entry.arguments, entry.never_stored = arguments_of(facts), names(facts.never_stored)
   entry.in_place, entry.mixed_layouts = groups_of(facts.in_place), mixed_of(graph, facts)
   entry.index_bits = facts.narrow and 32 or 64
   entry.index_bits_proved = facts.narrow_proved and 32 or 64
   entry.hint = facts.hint
+  if made.counted then
+    entry.sectors = made.counted.sectors
+    entry.blocks = made.counted.blocks and tiling_of(made.counted.blocks)
+  end
   entry.bytes = facts.bytes and plain(facts.bytes)
   entry.memory = {
     one_pass = traffic_of(facts.memory.one_pass), looped = traffic_of(facts.memory.looped),

@@ -133,6 +133,10 @@ end
 
 local function facts(out, kernel)
   row(out, "moves", bytes_text(kernel))
+  if kernel.sectors then
+    row(out, "touches", ("%s in blocks of %s"):format(several(kernel.sectors, "sectors"),
+      tiles_text(kernel.blocks)))
+  end
   row(out, "index", index_text(kernel))
   local how = reductions(kernel)
   if how ~= "" then row(out, "reduces", how) end
