@@ -72,6 +72,38 @@ describe("a tiling", function()
     assert.are.equal("y 8, x 12, r0_ 1", show(g:tiling({ "swap" }, { 96, 1 }, { blocks = true })))
   end)
 
+  describe("from the blocks of accesses", function()
+    local function of_sum(pointwise, reduction, index)
+      local g, extent, reduced, list = core.graph(), 1, 1, {}
+      for _, loop in ipairs(pointwise) do extent = extent * loop[2] end
+      for _, loop in ipairs(reduction) do reduced = reduced * loop[2] end
+      g:buffer { name = "a", sizes = { extent * reduced } }
+      g:buffer { name = "s", sizes = { extent }, output = true }
+      g:op { name = "sum", kind = #reduction > 0 and "reduction" or "pointwise",
+        reduce = #reduction > 0 and "sum" or nil, pointwise = pointwise, reduction = reduction,
+        reads = { { buffer = "a", index = index } },
+        writes = { { buffer = "s", index = #pointwise > 0 and p0 or core.int(0) } } }
+      for i, tiling in ipairs(g:block_tilings({ "sum" }, { extent, reduced }, 3)) do
+        list[i] = show(tiling)
+      end
+      return table.concat(list, " | ")
+    end
+
+    it("take no access whose first loop is longer than the pointwise extent", function()
+      assert.are.equal("x 1, r0_ 12", of_sum({}, { { p0, 12 } }, p0 // 2))
+    end)
+
+    it("are one of 1 where there are no loops", function()
+      assert.are.equal("x 1, r0_ 1", of_sum({}, {}, core.int(0)))
+    end)
+
+    it("leave a third range of a reduction to the other side", function()
+      local index = 64 * (p1 // 1280) + p1 % 64 + 1536 * ((p1 // 64) % 20) + 30720 * p0
+      assert.are.equal("x 512, r0_ 24, r1_ 20 | x 8, r0_ 30720",
+        of_sum({ { p0, 8 } }, { { p1, 30720 } }, index))
+    end)
+  end)
+
   it("leaves reductions whole unless told", function()
     local g = core.graph()
     g:buffer { name = "a", sizes = { 8, 4, 6 } }

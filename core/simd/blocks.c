@@ -33,14 +33,19 @@ static bool same_tiling(const loom_tiling *a, const loom_tiling *b) {
   return true;
 }
 
-/* The dims as a tiling of at most max_tiles ranges on their side (two of a reduction): the leading ones
-** multiplied. */
+/* The dims as a tiling of at most max_tiles ranges on their side: the leading ones multiplied; none
+** are one range of 1.  There are names for two reduction ranges: a third one is left to the other
+** side, as by the reference. */
 static bool add_dims(blocks *b) {
-  size_t n = b->dims.n, most = !b->pointwise && b->max_tiles > 2 ? 2 : b->max_tiles;
-  size_t kept = n < most ? n : most;
-  if (n == 0) return true;
+  enum { MOST_REDUCTION = 2 };
+  size_t n = b->dims.n, kept = n < b->max_tiles ? n : b->max_tiles;
+  if (n == 0) {
+    if (!loom_vec_push(b->ctx, &b->dims, loom_int(b->ctx, 1))) return false;
+    n = kept = 1;
+  }
   loom_expr *dims = b->dims.at + (n - kept);
   for (size_t i = 0; i < n - kept; i++) dims[0] = loom_mul(b->ctx, dims[0], b->dims.at[i]);
+  if (!b->pointwise && kept > MOST_REDUCTION) kept = MOST_REDUCTION;
   loom_tiling side, tiling;
   loom_status status = b->pointwise ? loom_tiling_create(b->ctx, kept, dims, 0, NULL, &side)
                                     : loom_tiling_create(b->ctx, 0, NULL, kept, dims, &side);
@@ -66,12 +71,13 @@ static size_t count_digits(loom_ctx *ctx, loom_expr e) {
   return loom_walk_end(&walk) ? n : 0;
 }
 
-/* The dims of the blocks in which the index walks the variable, else its size. */
-static bool add_blocks(blocks *b, loom_expr index, loom_extent loop, size_t n_loops) {
+/* The dims of the blocks in which the index walks the variable, else its size; n_own: loops that the
+** operation has on the side. */
+static bool add_blocks(blocks *b, loom_expr index, loom_extent loop, size_t n_own) {
   loom_expr terms = loom_terms_of(b->ctx, index, loop.variable);
   if (terms == LOOM_NONE) return false;
   size_t n = count_digits(b->ctx, terms);
-  if (n < n_loops) n = n_loops;
+  if (n < n_own) n = n_own;
   if (n < 2) n = 2;
   b->scratch.n = 0;
   if (!loom_vec_reserve(b->ctx, &b->scratch, 3 * n)) return false;
@@ -83,12 +89,15 @@ static bool add_blocks(blocks *b, loom_expr index, loom_extent loop, size_t n_lo
   return true;
 }
 
-/* The number of loops of the access that are pointwise: their product is the extent.  False: none. */
+/* The number of loops of the access that are pointwise, one at least: their product is the extent.
+** False: none. */
 static bool cut(blocks *b, const loom_dep *dep, size_t *n) {
   loom_expr product = loom_int(b->ctx, 1), extent = b->steps->extent;
   const loom_given *given = &b->g->given;
-  for (*n = 0; *n < dep->n; product = loom_mul(b->ctx, product, dep->loops[(*n)++].size))
+  for (*n = 0; *n < dep->n;) {
+    product = loom_mul(b->ctx, product, dep->loops[(*n)++].size);
     if (loom_known(b->ctx, LOOM_REL_GE, product, extent, given)) break;
+  }
   return loom_known(b->ctx, LOOM_REL_EQ, product, extent, given);
 }
 
@@ -97,9 +106,10 @@ static bool add_dep(blocks *b, const loom_op *op, const loom_dep *dep) {
   if (dep->mode != LOOM_USE_INDEXED || dep->n == 0 || !cut(b, dep, &n))
     return !loom_base_failed(b->ctx);
   b->dims.n = 0;
+  size_t n_own = b->pointwise ? op->n_pointwise : op->n_reduction;
   for (size_t i = b->pointwise ? 0 : n; i < (b->pointwise ? n : dep->n); i++)
-    if (!add_blocks(b, dep->index, dep->loops[i], op->n_pointwise + op->n_reduction)) return false;
-  return add_dims(b);
+    if (!add_blocks(b, dep->index, dep->loops[i], n_own)) return false;
+  return b->dims.n == 0 || add_dims(b);
 }
 
 static bool add_op(blocks *b, const loom_op *op) {

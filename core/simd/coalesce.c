@@ -143,7 +143,7 @@ static bool add_address(analysis *a, address_list *list, loom_expr index, int bu
 }
 
 static bool add_use(analysis *a, const loom_use *use, address_list *list) {
-  if (use->mode != LOOM_USE_INDEXED || loom_steps_internal(a->g, use->buffer)) return true;
+  if (use->mode != LOOM_USE_INDEXED) return true;
   loom_expr index = loom_reveal(a->ctx, use->index);
   index = loom_substitute(a->ctx, index, a->variables.n, a->variables.at, a->values.at);
   loom_given given = a->g->given;
@@ -156,9 +156,11 @@ static bool add_use(analysis *a, const loom_use *use, address_list *list) {
 static bool add_op(analysis *a, const loom_op *op) {
   if (!map_op(a, op)) return false;
   for (size_t i = 0; i < op->n_reads; i++)
-    if (!add_use(a, &op->reads[i], &a->reads)) return false;
+    if (loom_steps_load(a->g, op->reads[i].buffer) && !add_use(a, &op->reads[i], &a->reads))
+      return false;
   for (size_t i = 0; i < op->n_writes; i++)
-    if (!add_use(a, &op->writes[i], &a->writes)) return false;
+    if (!loom_steps_internal(a->g, op->writes[i].buffer) && !add_use(a, &op->writes[i], &a->writes))
+      return false;
   return true;
 }
 

@@ -156,26 +156,23 @@ ptrdiff_t loom_coalesced_tilings(loom_graph *g, const loom_kernel_steps *steps,
 
 /* ---- choosing ----------------------------------------------------------------------------- */
 
-/* The total times 1/1.005 for each good size and 1/1.025 for each other, as a comparison of exact
-** products: total * 1.025^good * 1.005^other with as many factors on both sides. */
-static loom_expr rank_of(maker *m, const loom_scored_tiling *t) {
-  loom_ctx *ctx = m->ctx;
-  loom_expr rank = loom_int(ctx, t->total);
-  loom_expr good = loom_ratio(ctx, 1000, 1005), other = loom_ratio(ctx, 1000, 1025);
+/* The total times 1/1.005 for each good size and 1/1.025 for each other, rounded in this order as by
+** the reference: totals that differ by just such a factor fall as its rounding has them. */
+static double rank_of(const maker *m, const loom_scored_tiling *t) {
+  double factor = 1;
   for (size_t i = 0; i < t->tiling.n; i++)
-    rank = loom_mul(ctx, rank,
-                    loom_tiling_good_size(ctx, t->tiling.extent[i], &m->g->given) ? good : other);
-  return rank;
+    factor /= loom_tiling_good_size(m->ctx, t->tiling.extent[i], &m->g->given) ? 1.005 : 1.025;
+  return (double)t->total * factor;
 }
 
 static bool sort(maker *m) {
   size_t n = m->list.n;
-  loom_expr *ranks = loom_realloc_array(m->ctx, NULL, 0, n + 1, sizeof *ranks);
+  double *ranks = loom_realloc_array(m->ctx, NULL, 0, n + 1, sizeof *ranks);
   if (!ranks) return false;
   for (size_t i = 0; i < n; i++) ranks[i] = rank_of(m, &m->list.at[i]);
   for (size_t k = 1; k < n; k++)
-    for (size_t i = k; i > 0 && loom_known_lt(m->ctx, ranks[i - 1], ranks[i]) == LOOM_YES; i--) {
-      loom_expr rank = ranks[i];
+    for (size_t i = k; i > 0 && ranks[i - 1] < ranks[i]; i--) {
+      double rank = ranks[i];
       loom_scored_tiling t = m->list.at[i];
       ranks[i] = ranks[i - 1];
       m->list.at[i] = m->list.at[i - 1];

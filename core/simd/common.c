@@ -62,6 +62,28 @@ bool loom_steps_internal(const loom_graph *g, int buffer) {
   return true;
 }
 
+static bool writes_where_read(const loom_op *writer, const loom_dep *read) {
+  for (size_t i = 0; i < writer->n_dep_writes; i++)
+    if (writer->dep_writes[i] == read) return true;
+  return false;
+}
+
+bool loom_steps_load(const loom_graph *g, int buffer) {
+  const loom_buffer *b = &g->buffers.at[buffer];
+  if (loom_steps_internal(g, buffer)) return false;
+  if (b->writer < 0 || !is_member(g, b->writer)) return true;
+  const loom_op *writer = &g->ops.at[b->writer];
+  for (size_t i = 0; i < b->n_users; i++) {
+    if (!is_member(g, b->users[i].op)) continue;
+    const loom_op *reader = &g->ops.at[b->users[i].op];
+    for (size_t k = 0; k < reader->n_dep_reads; k++)
+      if (reader->dep_reads[k]->buffer == buffer &&
+          !writes_where_read(writer, reader->dep_reads[k]))
+        return true;
+  }
+  return false;
+}
+
 /* ---- lists -------------------------------------------------------------------------------- */
 
 static bool same_sizes(const loom_nest_sizes *a, const loom_nest_sizes *b) {

@@ -26,5 +26,8 @@ bool loom_common_loops(loom_graph *g, const loom_kernel_steps *steps, loom_arena
 bool loom_steps_stamp(loom_graph *g, const loom_kernel_steps *steps);
 /* Whether nothing outside the kernel that was noted sees the buffer. */
 bool loom_steps_internal(const loom_graph *g, int buffer);
+/* Whether the kernel that was noted reads the buffer from memory: not what it writes itself, each
+** value where it was written. */
+bool loom_steps_load(const loom_graph *g, int buffer);
 
 #endif

@@ -100,7 +100,7 @@ static bool add(loom_touches *t, const loom_touch *touch) {
 static bool add_use(loom_touches *t, loom_touch touch, const loom_use *use, bool *known) {
   loom_ctx *ctx = t->g->ctx;
   const loom_buffer *b = &t->g->buffers.at[use->buffer];
-  if (use->mode != LOOM_USE_INDEXED || loom_steps_internal(t->g, use->buffer)) return true;
+  if (use->mode != LOOM_USE_INDEXED) return true;
   touch.buffer = use->buffer;
   touch.index = use->index;
   touch.width = LOOM_SECTOR_BYTES / loom_dtype_bytes(b->dtype);
@@ -145,7 +145,9 @@ static bool add_op(loom_touches *t, int number, bool *known) {
   for (size_t i = 0; *known && i < op->n_reads + op->n_writes; i++) {
     touch.store = i >= op->n_reads;
     const loom_use *use = touch.store ? &op->writes[i - op->n_reads] : &op->reads[i];
-    if (!add_use(t, touch, use, known)) return false;
+    bool in_memory =
+        touch.store ? !loom_steps_internal(t->g, use->buffer) : loom_steps_load(t->g, use->buffer);
+    if (in_memory && !add_use(t, touch, use, known)) return false;
   }
   return true;
 }
