@@ -4,6 +4,7 @@
 
 local arch = require "einloom.arch"
 local candidate = require "einloom.search.candidate"
+local draw = require "einloom.search.draw"
 local errors = require "einloom.errors"
 local fingerprint = require "einloom.search.fingerprint"
 local space_options = require "einloom.search.options"
@@ -83,7 +84,7 @@ function space.new(w, a, given)
   local shapes, shape_of = shapes_of(case, list)
   return setmetatable({
     case = case, workload = w, arch = a, options = all, steps = list, shapes = shapes,
-    shape_of = shape_of, lists = {},
+    shape_of = shape_of, lists = {}, nests = {},
   }, Space)
 end
 
@@ -118,6 +119,9 @@ Space.mapping = candidate.mapping
 
 --- Figures of a candidate, or nil and the rule that it breaks.
 Space.evaluate = candidate.evaluate
+
+--- A candidate that keeps to every rule, drawn by construction, or nil.
+Space.random = draw.candidate
 
 --- Without options searches the space to the end: the best point, or the front where several
 --- figures are minimised. With options a search that has not begun.

@@ -9,8 +9,10 @@ local analysis = {}
 
 local symbols = {}
 
--- The tile of the i-th loop: one symbol for all templates, so that formulas meet again.
-local function symbol(i)
+--- The tile of the i-th loop: one symbol for all templates, so that formulas meet again.
+---@param i integer
+---@return einloom.Expr
+function analysis.symbol(i)
   local s = symbols[i]
   if not s then
     s = core.symbol("tile" .. i)
@@ -67,7 +69,7 @@ function analysis.describe(template, numbers)
       loops[i] = {
         variable = numbers.variables[node.variable],
         dimension = node.dim and numbers.dimensions[node.dim] or nil,
-        tile = last[node.variable] ~= node and symbol(i) or nil,
+        tile = last[node.variable] ~= node and analysis.symbol(i) or nil,
       }
       if node.fused then
         n_fused = n_fused + 1
@@ -86,7 +88,7 @@ local function build(template)
       add_holder(built, way, node)
     else
       i = i + 1
-      local tile = last[node.variable] ~= node and symbol(i) or 1
+      local tile = last[node.variable] ~= node and analysis.symbol(i) or 1
       if node.dim then
         built:spatial(0, node.variable, tile, nil, way.levels[node.level].name, node.dim.name)
       else

@@ -1,8 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- Candidates: a template and its tiles for each einsum. What mapping they are, and what it costs.
 
+local errors = require "einloom.errors"
 local goals = require "einloom.search.goals"
-local loom = require "einloom"
+local joint = require "einloom.search.joint"
+local nest = require "einloom.search.nest"
+local rules = require "einloom.search.rules"
+local standing = require "einloom.search.standing"
 local tree = require "einloom.search.tree"
 
 local candidate = {}
@@ -16,54 +20,98 @@ local candidate = {}
 ---@field fused? string[] variables of the fused loops with several trips, in the order that fits
 --- the other einsums; that of the template without it
 
--- Variables of the fused loops with several trips, as they stand in the template.
-local function fused_variables(step, template, tiles)
-  local extent, names, i = {}, {}, 0
-  for v, size in pairs(step.sizes) do extent[v] = size end
-  for _, node in ipairs(template.nodes) do
-    if not node.tensor then
-      i = i + 1
-      if node.fused and tiles[i] < extent[node.variable] then names[#names + 1] = node.variable end
-      extent[node.variable] = tiles[i]
-    end
+-- The choice for an einsum; a candidate that is none is a mistake, not a rule that is broken.
+local function choice_of(space, c, i)
+  local choices = type(c) == "table" and c.choices
+  if type(choices) ~= "table" or #choices ~= #space.steps then
+    errors.raise("bad_candidate", ("a candidate has `choices`, one for each of %d einsums"):format(
+      #space.steps))
   end
-  return names
+  local choice, name = choices[i], space.steps[i].einsum
+  if type(choice) ~= "table" or type(choice.tiles) ~= "table" then
+    errors.raise("bad_candidate", ("the choice for %s has no `template` and `tiles`"):format(name))
+  end
+  if not space:list(i)[choice.template] then
+    errors.raise("bad_candidate", ("%s has templates 1 to %d, not %s"):format(name,
+      #space:list(i), tostring(choice.template)))
+  end
+  return choice
 end
 
---- The mapping of a candidate.
+-- The nest of a choice with the trips and the order of its loops, or nil and the rule it breaks.
+local function part_of(space, c, i)
+  local choice, step = choice_of(space, c, i), space.steps[i]
+  local own = nest.of(space, space.shape_of[i], choice.template)
+  local rule, trips = rules.loops(space.options, step, own, choice.tiles)
+  if rule then return nil, rule end
+  local order = joint.order(step, own, trips, choice.fused)
+  if not order then return nil, "fused:" .. step.einsum end
+  return { nest = own, tiles = choice.tiles, trips = trips, order = order }
+end
+
+--- The mapping of a candidate; nil and the rule that it breaks where it is none.
 ---@param space einloom.Space
 ---@param c einloom.Candidate
----@return einloom.Mapping
+---@return einloom.Mapping?
+---@return string? rule
 function candidate.mapping(space, c)
   local paths = {}
   for i, step in ipairs(space.steps) do
-    local choice = c.choices[i]
-    local template = space:list(i)[choice.template]
-    local names = choice.fused or fused_variables(step, template, choice.tiles)
-    paths[i] = tree.path(step, template, choice.tiles, names)
+    local part, rule = part_of(space, c, i)
+    if not part then return nil, rule end
+    local names = {}
+    for j, k in ipairs(part.order) do names[j] = step.variables[part.nest.loops[k].variable] end
+    paths[i] = tree.path(step, space:list(i)[c.choices[i].template], part.tiles, names)
   end
   return tree.mapping(paths)
 end
 
-local function number(x) return type(x) == "number" and x or x:tonumber() end
+-- The part with its nodes where reservations sink as they do in the mapping.
+local function as_it_stands(step, part, hoisted)
+  local own, from, now = standing.nest(part.nest, part.trips, part.order, hoisted)
+  if not own then return part end
+  local tiles, names = {}, {}
+  for k, other in ipairs(from) do tiles[k] = part.tiles[other] end
+  for j, k in ipairs(part.order) do names[j] = step.variables[part.nest.loops[k].variable] end
+  local trips = rules.trips(own, tiles)
+  local order = joint.order(step, own, trips, names)
+  return as_it_stands(step, { nest = own, tiles = tiles, trips = trips, order = order }, now)
+end
 
---- Figures of a candidate: energy, latency, their product, and what it uses of each memory with a
---- limit; or nil and the kind of what is wrong with it.
+local function exact_values(space, part)
+  local program, tiles = nest.program(space, part.nest), {}
+  for i, k in ipairs(part.nest.open) do tiles[i] = part.tiles[k] end
+  return program:exact(tiles)
+end
+
+--- Figures of a candidate: energy, latency, their product, and what it uses of each memory; or nil
+--- and the rule that it breaks. They are those of the analysis of its mapping, to the last digit.
 ---@param space einloom.Space
 ---@param c einloom.Candidate
 ---@return table? figures
 ---@return string? rule
 function candidate.evaluate(space, c)
-  local case = space.case
-  local result, _, kind = loom.analyze(case.workload, case.arch, candidate.mapping(space, c),
-    { model = case.options.model })
-  if not result then return nil, kind end
-  local energy, _, problem = result:energy()
-  if not energy then return nil, problem end
-  local usage = {}
-  for name, x in pairs(result:usage()) do usage[name] = number(x) end
+  local steps, parts, energy, latency = space.steps, {}, nil, nil
+  for i in ipairs(steps) do
+    local part, rule = part_of(space, c, i)
+    if not part then return nil, rule end
+    parts[i] = part
+  end
+  local fit, rule = joint.fit(steps, parts)
+  if not fit then return nil, rule end
+  for i, step in ipairs(steps) do
+    local part = as_it_stands(step, parts[i], joint.hoisted(steps, parts, fit, i))
+    local values, bits = exact_values(space, part), {}
+    for k = 1, #part.nest.memory do bits[k] = values[2 + k]:tonumber() end
+    energy = energy and energy + values[1] or values[1]
+    latency = latency and latency + values[2] or values[2]
+    part.bits = bits
+    parts[i] = part
+  end
+  local usage, broken = joint.usage(steps, parts, fit)
+  if not usage then return nil, broken end
   return goals.complete {
-    energy = number(energy), latency = number(result:latency()), usage = usage,
+    energy = energy:tonumber(), latency = latency:tonumber(), usage = usage,
   }
 end
 

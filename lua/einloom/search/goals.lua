@@ -2,8 +2,8 @@
 -- What a search minimises: which figures of a mapping are asked for, which of two mappings is
 -- better, and which of many are kept.
 
-local errors = require "einloom.errors"
 local objective = require "einloom.search.objective"
+local readonly = require "einloom.readonly"
 
 local goals = {}
 
@@ -38,8 +38,10 @@ function goals.values(case, figures)
   if goal.formula then return { objective.value(goal, figures) } end
   for _, name in ipairs(goal.names) do
     if name == "usage" then
-      for _, memory in ipairs(errors.keys(figures.usage)) do
-        values[#values + 1] = figures.usage[memory]
+      for _, component in ipairs(readonly.raw(case.arch).components) do
+        if component.class == "Memory" and component.size < math.huge then
+          values[#values + 1] = figures.usage[component.name] or 0
+        end
       end
     else
       values[#values + 1] = figures[name]

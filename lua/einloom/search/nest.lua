@@ -1,0 +1,173 @@
+-- SPDX-License-Identifier: MIT
+-- A template made ready to be evaluated again and again: its loops by variable, where shared
+-- tensors are kept, and its costs as one program over the tiles of its loops.
+-- Invariant: tensors and variables go by their positions, so that one nest serves all einsums of a
+-- shape.
+
+local analysis = require "einloom.search.analysis"
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+local spread = require "einloom.search.spread"
+
+local nest = {}
+
+---@class einloom.Nest
+---@field loops table[] {variable =, dim =, level =, fused =, segment =}, outermost first
+---@field of_variable integer[][] numbers of the loops of each variable, outermost first
+---@field n_fused integer
+---@field backings table[] {tensor =, level =, n_loops =}: outermost holders of shared tensors
+---@field open integer[] numbers of the loops whose tile is open
+---@field slots table[] loops under a holder whose reservation may sink through them
+---@field node_of integer[] number of the node of each loop
+---@field loop_of table<integer, integer> and the other way
+---@field memory table[] {component =, size =, tensor =, depth =, backs =}, with the program
+---@field spread? table fullest uses of the dimensions with a least share
+---@field spatial table[] {component =, dim =, count =, min_fraction =}
+
+local function read_loops(step, template, self)
+  local position, segment = {}, 0
+  for i, v in ipairs(step.variables) do
+    position[v] = i
+    self.of_variable[i] = {}
+  end
+  local at = {}
+  for i, t in ipairs(step.tensors) do at[t] = i end
+  for i, node in ipairs(template.nodes) do
+    if node.tensor then
+      segment = segment + 1
+      if node.backs and node.tensor.shared then
+        self.backings[#self.backings + 1] =
+          { tensor = at[node.tensor], level = node.level, n_loops = #self.loops, node = i }
+      end
+    else
+      local k = #self.loops + 1
+      local v = position[node.variable]
+      self.loops[k] = {
+        variable = v, dim = node.dim, level = node.level, fused = node.fused, segment = segment,
+      }
+      table.insert(self.of_variable[v], k)
+      if node.fused then self.n_fused = self.n_fused + 1 end
+    end
+  end
+end
+
+-- The shared tensor that has its outermost holder where a row says; of a copy, whose tensors are in
+-- one place together, any such one.
+local function backed(step, template, row)
+  for _, node in ipairs(template.nodes) do
+    local t = node.tensor
+    if t and node.backs and t.shared
+      and template.way.levels[node.level].name == row.component
+      and (step.is_copy or t.name == row.tensor) then
+      return t
+    end
+  end
+  return nil
+end
+
+local function read_memory(space, step, template, costs, self, outputs)
+  local at = {}
+  for i, t in ipairs(step.tensors) do at[t], at[t.name] = i, i end
+  for _, row in ipairs(costs.memory) do
+    local shared = backed(step, template, row)
+    self.memory[#self.memory + 1] = {
+      component = row.component, size = space.case.arch:component(row.component).size,
+      tensor = at[shared or row.tensor], depth = math.min(row.n_loops_above, self.n_fused),
+      backs = shared ~= nil,
+    }
+    outputs[#outputs + 1] = row.bits
+  end
+end
+
+local function read_spatial(self)
+  local seen = {}
+  for _, loop in ipairs(self.loops) do
+    local d = loop.dim
+    if d and not seen[d] then
+      seen[d] = true
+      self.spatial[#self.spatial + 1] = {
+        component = self.template.way.levels[loop.level].name, dim = d.name, count = d.count,
+        min_fraction = d.min_fraction, of = d,
+      }
+    end
+  end
+end
+
+-- Runs of loops under a holder whose reservation may sink: its tensor and the numbers of the loops.
+local function sinking_slots(template)
+  local slots, slot, k = {}, nil, 0
+  for i, node in ipairs(template.nodes) do
+    if node.tensor then
+      slot = not (node.backs or node.toll) and { tensor = node.tensor, node = i } or nil
+      if slot then slots[#slots + 1] = slot end
+    else
+      k = k + 1
+      if slot and not node.dim then slot[#slot + 1] = k end
+      if node.dim then slot = nil end
+    end
+  end
+  return slots
+end
+
+--- A nest without its program.
+---@param step einloom.SearchStep
+---@param template einloom.Template
+---@return einloom.Nest
+function nest.build(step, template)
+  local self = {
+    loops = {}, of_variable = {}, n_fused = 0, backings = {}, open = {}, memory = {}, spatial = {},
+    step = step, template = template, slots = sinking_slots(template), node_of = {}, loop_of = {},
+  }
+  read_loops(step, template, self)
+  read_spatial(self)
+  for _, list in ipairs(self.of_variable) do
+    for i = 1, #list - 1 do self.open[#self.open + 1] = list[i] end
+  end
+  table.sort(self.open)
+  for i, node in ipairs(template.nodes) do
+    if not node.tensor then
+      self.node_of[#self.node_of + 1] = i
+      self.loop_of[i] = #self.node_of
+    end
+  end
+  return self
+end
+
+--- The program of a nest, made once: energy, latency, then the bits of each row of `memory`.
+---@param space einloom.Space
+---@param self einloom.Nest
+---@return userdata
+function nest.program(space, self)
+  if self.program then return self.program end
+  local step, template = self.step, self.template
+  local raw, message, kind = analysis.costs(space.case, template)
+  if not raw then errors.raise(kind, message) end
+  local costs, symbols = raw:einsum(step.einsum), {}
+  local outputs = { costs.dynamic_energy + costs.leak_energy, costs.latency }
+  read_memory(space, step, template, costs, self, outputs)
+  raw:close()
+  for i, k in ipairs(self.open) do symbols[i] = analysis.symbol(k) end
+  self.program = core.compile(outputs, symbols)
+  return self.program
+end
+
+--- The nest of a template, made once.
+---@param space einloom.Space
+---@param shape integer
+---@param number integer
+---@return einloom.Nest
+function nest.of(space, shape, number)
+  local known = space.nests[shape]
+  if not known then
+    known = { spreads = {} }
+    space.nests[shape] = known
+  end
+  if not known[number] then
+    local entry = space.shapes[shape]
+    known[number] = nest.build(entry.step, space:list(entry[1])[number])
+    known[number].spread = spread.list(known[number], known.spreads)
+  end
+  return known[number]
+end
+
+return nest

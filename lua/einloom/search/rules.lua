@@ -1,0 +1,152 @@
+-- SPDX-License-Identifier: MIT
+-- What the tiles of one einsum have to keep to, and the names of the rules: tiles:V,
+-- max_fused_loops, max_fused_loops_per_rank_variable:V, one_spatial_dim_per_variable:V, fanout:C.D,
+-- min_usage:C.D, capacity:M.
+
+local spread = require "einloom.search.spread"
+
+local rules = {}
+
+--- Whether the tiles of a variable need not divide its size.
+---@param step einloom.SearchStep
+---@param nest einloom.Nest
+---@param variable integer
+---@return boolean
+function rules.is_uneven(step, nest, variable)
+  local first = nest.of_variable[variable][1]
+  return step.uneven ~= nil and step.uneven[variable] and not nest.loops[first].dim
+end
+
+-- Where tiles may be uneven, of those with equal trips over the whole size the least one counts.
+local function is_least(size, tile, inner)
+  local before = tile - inner
+  return before < 1 or (size + before - 1) // before ~= (size + tile - 1) // tile
+end
+
+-- A tile is a positive integer that the tile outside of it is a multiple of; the outermost one need
+-- not divide the size where uneven tiles are allowed.
+local function check_chain(step, nest, variable, tiles)
+  local list, name = nest.of_variable[variable], step.variables[variable]
+  local size = step.sizes[name]
+  local outer, uneven = size, rules.is_uneven(step, nest, variable)
+  for i, k in ipairs(list) do
+    local tile = tiles[k]
+    if math.type(tile) ~= "integer" or tile < 1 or tile > outer then return "tiles:" .. name end
+    if outer % tile ~= 0 and not (uneven and i == 1) then return "tiles:" .. name end
+    if uneven and list[i + 1] and not is_least(size, tile, tiles[list[i + 1]]) then
+      return "tiles:" .. name
+    end
+    outer = tile
+  end
+  if outer ~= 1 then return "tiles:" .. name end
+  return nil
+end
+
+--- Trips of the loops, rounded up.
+---@param nest einloom.Nest
+---@param tiles integer[]
+---@return integer[]
+function rules.trips(nest, tiles)
+  local trips = {}
+  for variable, list in ipairs(nest.of_variable) do
+    local outer = nest.step.sizes[nest.step.variables[variable]]
+    for _, k in ipairs(list) do
+      trips[k] = (outer + tiles[k] - 1) // tiles[k]
+      outer = tiles[k]
+    end
+  end
+  return trips
+end
+
+local function check_fused(options, step, nest, trips)
+  local n, own = 0, {}
+  for k = 1, nest.n_fused do
+    if trips[k] > 1 then
+      local v = nest.loops[k].variable
+      n, own[v] = n + 1, (own[v] or 0) + 1
+    end
+  end
+  if n > (options.max_fused_loops) then return "max_fused_loops" end
+  for v, count in pairs(own) do
+    if count > (options.max_fused_loops_per_rank_variable) then
+      return "max_fused_loops_per_rank_variable:" .. step.variables[v]
+    end
+  end
+  return nil
+end
+
+-- Of one level, a variable is spread over one dimension.
+local function check_dimensions(step, nest, trips)
+  for variable, list in ipairs(nest.of_variable) do
+    local over = {}
+    for _, k in ipairs(list) do
+      local loop = nest.loops[k]
+      if loop.dim and trips[k] > 1 then
+        if over[loop.level] and over[loop.level] ~= loop.dim then
+          return "one_spatial_dim_per_variable:" .. step.variables[variable]
+        end
+        over[loop.level] = loop.dim
+      end
+    end
+  end
+  return nil
+end
+
+local function check_fanout(nest, trips)
+  local used = {}
+  for k, loop in ipairs(nest.loops) do
+    if loop.dim then used[loop.dim] = (used[loop.dim] or 1) * trips[k] end
+  end
+  for _, row in ipairs(nest.spatial) do
+    if (used[row.of] or 1) > row.count then return "fanout:" .. row.component .. "." .. row.dim end
+  end
+  if not nest.spread then return nil end
+  local shares = {}
+  for d, dim in ipairs(nest.spread.dims) do shares[d] = spread.share(dim, used[dim.of] or 1) end
+  for _, use in ipairs(nest.spread.uses) do
+    local at_most, lacking = true, nil
+    for d, dim in ipairs(nest.spread.dims) do
+      at_most = at_most and shares[d] <= use.shares[d]
+      if shares[d] < use.shares[d] then lacking = lacking or dim end
+    end
+    if at_most and lacking then return "min_usage:" .. lacking.component .. "." .. lacking.dim end
+  end
+  return nil
+end
+
+--- The rule about loops that tiles break, or nil; memories are looked at by `rules.capacity`.
+---@param options table of the space
+---@param step einloom.SearchStep
+---@param nest einloom.Nest
+---@param tiles integer[]
+---@return string? rule
+---@return integer[]? trips
+function rules.loops(options, step, nest, tiles)
+  if #tiles ~= #nest.loops then return "tiles" end
+  for variable = 1, #nest.of_variable do
+    local rule = check_chain(step, nest, variable, tiles)
+    if rule then return rule end
+  end
+  local trips = rules.trips(nest, tiles)
+  local rule = check_fused(options, step, nest, trips)
+    or options.one_spatial_dim_per_variable and check_dimensions(step, nest, trips)
+    or check_fanout(nest, trips)
+  if rule then return rule end
+  return nil, trips
+end
+
+--- The rule about memories that bits break, each row of a nest alone in its memory or together.
+---@param nest einloom.Nest
+---@param bits number[] by row of nest.memory
+---@return string?
+function rules.capacity(nest, bits)
+  local total = {}
+  for i, row in ipairs(nest.memory) do
+    local sum = (total[row.component] or 0) + bits[i]
+    total[row.component] = sum
+    if sum > row.size then return "capacity:" .. row.component end
+  end
+  return nil
+end
+
+return rules
