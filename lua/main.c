@@ -11,46 +11,18 @@
 #include <limits.h>
 #include <lua.h>
 #include <lualib.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "bind.h"
-
-/* The state that Ctrl-C interrupts: a signal handler has no other way to know it. */
-static lua_State *interrupted;
+#include "interrupts.h"
 
 typedef struct arguments {
   int count;
   char **values;
 } arguments;
-
-static void on_interrupt(int signal_number);
-
-/* Ctrl-C ends a read that waits: else the next line would be read before Lua stops. */
-static void catch_interrupts(void) {
-  struct sigaction action;
-  memset(&action, 0, sizeof action);
-  action.sa_handler = on_interrupt;
-  sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, NULL);
-}
-
-/* Runs where Lua can be left: the next Ctrl-C interrupts again. */
-static void stop(lua_State *L, lua_Debug *info) {
-  (void)info;
-  lua_sethook(L, NULL, 0, 0);
-  catch_interrupts();
-  luaL_error(L, "interrupted!");
-}
-
-/* Until Lua can be left, a second Ctrl-C ends the process. */
-static void on_interrupt(int signal_number) {
-  signal(signal_number, SIG_DFL);
-  lua_sethook(interrupted, stop, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
-}
 
 static int message_handler(lua_State *L) {
   if (lua_type(L, 1) == LUA_TSTRING) {
@@ -90,6 +62,8 @@ static void open_libraries(lua_State *L) {
   luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
   lua_pushcfunction(L, luaopen_einloom_core);
   lua_setfield(L, -2, "einloom.core");
+  lua_pushcfunction(L, luaopen_einloom_interrupts);
+  lua_setfield(L, -2, "einloom.interrupts");
   lua_pop(L, 1);
   set_package_path(L);
 }
@@ -171,8 +145,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "einloom: not enough memory\n");
     return EXIT_FAILURE;
   }
-  interrupted = L;
-  catch_interrupts();
+  interrupts_begin(L);
   lua_pushcfunction(L, message_handler);
   lua_pushcfunction(L, protected_main);
   lua_pushlightuserdata(L, &args);
@@ -183,7 +156,7 @@ int main(int argc, char **argv) {
     const char *message = lua_tostring(L, -1);
     fprintf(stderr, "einloom: %s\n", message ? message : "error without a message");
   }
-  signal(SIGINT, SIG_DFL);
+  interrupts_end();
   lua_close(L);
   return output_arrived() ? status : EXIT_FAILURE;
 }
