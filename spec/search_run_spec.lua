@@ -48,15 +48,40 @@ describe("a search in steps", function()
     local search = read.space(case_of "chain2_two_E"):search {}
     local units = #search.space:units()
     assert.are.equal("start", search:progress().phase)
-    for i = 1, units do
-      search:step()
-      local p = search:progress()
-      assert.are.same({ "templates", i, units }, { p.phase, p.done, p.total })
+    for _, phase in ipairs { { "einsums", 2 }, { "templates", units }, { "sketches", units },
+      { "units", units } } do
+      for i = 1, phase[2] do
+        search:step()
+        local p = search:progress()
+        assert.are.same({ phase[1], i, phase[2] }, { p.phase, p.done, p.total })
+      end
     end
-    assert.is_nil(search:progress().best)
+    local p = search:progress()
+    assert.is_true(p.candidates > units)
+    assert.is_true(p.bound.energy > 0 and p.bound.energy <= p.best.energy)
     local found = search:run()
     assert.are.equal(found.points[1].energy, search:progress().best.energy)
+    assert.is_true(search:progress().bound.energy <= found.points[1].energy)
     assert.is_true(search:progress().seconds > 0)
+  end)
+
+  it("answers with the best so far when it is stopped", function()
+    local whole = read.space(case_of "chain2_two_E"):search()
+    local search, answers = read.space(case_of "chain2_two_E"):search {}, 0
+    while search:step() do
+      local stopped = read.space(case_of "chain2_two_E"):search {}
+      while stopped:progress().phase ~= search:progress().phase
+        or stopped:progress().done < search:progress().done do stopped:step() end
+      stopped:stop "interrupt"
+      assert.is_false(stopped:step())
+      assert.are.equal("interrupt", stopped:progress().stopped)
+      for _, point in ipairs(stopped:found().points) do
+        answers = answers + 1
+        assert.is_true(point.energy >= whole.points[1].energy)
+        assert.is_true(stopped:progress().bound.energy <= whole.points[1].energy)
+      end
+    end
+    assert.is_true(answers > #search.space:units())
   end)
 
   it("goes on after any step, and when it is over", function()

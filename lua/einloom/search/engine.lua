@@ -152,11 +152,81 @@ function Engine:add(unit)
   costs:close()
 end
 
---- Finds every point of the templates of a shape that may be part of a best mapping.
+-- The answer of a call of the core; where it was stopped the error has that kind.
+local function done(answer, message, kind)
+  if answer == nil then errors.raise(kind, message) end
+  return answer
+end
+
+-- The numbers of an einsum and a template in the core.
+local function numbers_of(self, unit) return self.numbers[unit.einsum].einsum, unit.template - 1 end
+
+--- How far a shape is: `units`, those `sketched` and `explored`, and `points` looked at.
 ---@param shape integer
-function Engine:explore(shape)
-  local done, message, kind = self.built:explore(self.numbers[shape].einsum)
-  if not done then errors.raise(kind, message) end
+---@return table<string, number>
+function Engine:counts(shape) return self.built:counts(self.numbers[shape].einsum) end
+
+--- Points of templates looked at so far, in all shapes.
+---@return number
+function Engine:candidates()
+  local n = 0
+  for shape in ipairs(self.space.shapes) do
+    local counts = self:counts(shape)
+    n = n + counts.chains + counts.combined + counts.points
+  end
+  return n
+end
+
+--- Goes on with some steps of a shape: first every unit is sketched (some good points), then each
+--- is explored (all points that may be part of a best mapping).
+---@param shape integer
+---@param n integer
+---@return boolean more
+function Engine:some(shape, n)
+  return done(self.built:explore_some(self.numbers[shape].einsum, n))
+end
+
+--- Explores a unit; those of its shape have been sketched.
+---@param unit einloom.SearchUnit
+function Engine:explore(unit) done(self.built:explore(numbers_of(self, unit))) end
+
+--- Leaves exploring a unit to others.
+---@param unit einloom.SearchUnit
+function Engine:leave(unit) done(self.built:leave(numbers_of(self, unit))) end
+
+--- What a unit left over: tiles and the figures of the core.
+---@param unit einloom.SearchUnit
+---@return { tiles: integer[], figures: number[] }[]
+function Engine:left_over(unit)
+  local points = {}
+  for i, point in ipairs(done(self.built:points(numbers_of(self, unit)))) do
+    points[i] = { tiles = point.tiles, figures = point.values }
+  end
+  return points
+end
+
+local function differ(a, b)
+  for i = 1, math.max(#a, #b) do
+    if a[i] ~= b[i] and not (a[i] and b[i] and math.abs(a[i] - b[i]) <= 1e-9 * math.abs(a[i])) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Adds points that were found before or elsewhere; raises where they are not what they were.
+---@param unit einloom.SearchUnit
+---@param points { tiles: integer[], figures: number[] }[]
+function Engine:insert(unit, points)
+  local einsum, template = numbers_of(self, unit)
+  for _, point in ipairs(points) do
+    local figures = done(self.built:evaluate(einsum, template, { point.tiles }))[1]
+    if not figures or differ(figures, point.figures) then
+      errors.raise("store", ("a point of '%s' with tiles %s costs something else here than noted")
+        :format(unit.text, table.concat(point.tiles, " ")))
+    end
+    done(self.built:insert(einsum, template, point.tiles))
+  end
 end
 
 -- ---- joining ----
@@ -182,14 +252,39 @@ local function use_of(step, numbers, tensors)
   return { einsum = numbers.einsum, tensors = list }
 end
 
---- Joins the points of single einsums in the order of the workload.
-function Engine:join()
+-- How the einsums of the workload use those of the engine.
+local function uses_of(self)
   local tensors, uses = tensor_numbers(self.space.case), {}
   for i, step in ipairs(self.space.steps) do
     uses[i] = use_of(step, self.numbers[self.space.shape_of[i]], tensors)
   end
-  local done, message, kind = self.built:join(uses)
-  if not done then errors.raise(kind, message) end
+  return uses
+end
+
+--- Joins some good points of what is known so far.
+function Engine:join_quickly() done(self.built:join(uses_of(self), { quick = true })) end
+
+--- Begins to join the points of single einsums in the order of the workload.
+function Engine:begin_join() done(self.built:join_begin(uses_of(self))) end
+
+--- Goes on joining about so many pairs of points.
+---@param work integer
+---@return boolean more
+function Engine:join_some(work) return done(self.built:join_some(work)) end
+
+--- What no mapping is below, once points have been joined: figures as far as they are bounded.
+---@return table? figures
+function Engine:bound()
+  local values, asked, k = self.built:bound(), goals.asked(self.space.case), 1
+  if not values then return nil end
+  local figures = { usage = {} }
+  for _, key in ipairs { "energy", "latency" } do
+    if asked[key] then
+      figures[key] = values[k]
+      k = k + 1
+    end
+  end
+  return goals.complete(figures)
 end
 
 -- What a result chooses for each einsum.

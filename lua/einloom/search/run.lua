@@ -19,11 +19,15 @@ run.strategies = { "optimal" }
 ---@field options table of the strategy, with its defaults
 ---@field rng einloom.Rng for the strategy; saved with its checkpoints
 ---@field state? table what the strategy handed to its last checkpoint, when the search was resumed
----@field stopped? string the limit that ended the search: "time" or "evaluations"
+---@field ledger? einloom.Ledger what is known of units of work, and takes down what is found
+---@field rescue? fun() of the strategy: reports the best so far of a search that is stopped
+---@field stopped? string what ended the search early: "time", "evaluations" or "stopped"
 local Search = {}
 Search.__index = Search
 
-local limits = { strategy = true, seed = true, time = true, evaluations = true }
+local limits = {
+  strategy = true, seed = true, time = true, evaluations = true, ledger = true,
+}
 
 -- ---- starting ----
 
@@ -97,6 +101,7 @@ function run.new(space, options, checkpoint)
   end
   local self = setmetatable({
     space = space, options = own_options(strategy, options), name = given,
+    ledger = options.ledger, noted = {},
     limits = limits_of(strategy, options),
     seed = options.seed or 1, rng = rng.new(options.seed or 1), evaluated = 0, fallen = {},
     points = {}, phase = "start", done = 0, seconds = 0,
@@ -114,6 +119,12 @@ local function finish(self, why)
   coroutine.close(self.routine)
 end
 
+--- Ends the search before its end.
+---@param why string
+function Search:stop(why)
+  if not self.finished or self.stopped then finish(self, why) end
+end
+
 --- One unit of work; false when there is none left or a limit is reached.
 ---@return boolean
 function Search:step()
@@ -123,6 +134,10 @@ function Search:step()
   local start = core.clock()
   local ok, problem = coroutine.resume(self.routine)
   self.seconds = self.seconds + (core.clock() - start)
+  if not ok and type(problem) == "table" and problem.kind == "stopped" then
+    finish(self, "stopped")
+    return false
+  end
   if not ok then
     finish(self, "error")
     if type(problem) == "string" then problem = debug.traceback(self.routine, problem) end
@@ -139,9 +154,9 @@ function Search:run()
   return self:found()
 end
 
---- How far the search is: `phase` with `done` of `total` units, mappings `evaluated`, those that
---- broke a rule by its name, the figures of the `best` so far, `seconds`, `finished`, and the limit
---- that `stopped` it.
+--- How far the search is: `phase` with `done` of `total` units, mappings `evaluated`, `candidates`
+--- looked at one way or another, those that broke a rule by its name, the figures of the `best` so
+--- far, a `bound` that no mapping is below, `seconds`, `finished`, and what `stopped` it.
 ---@return table
 function Search:progress()
   local fallen = {}
@@ -150,12 +165,17 @@ function Search:progress()
     phase = self.phase, done = self.done, total = self.total, evaluated = self.evaluated,
     fallen = fallen, best = goals.best(self.space.case, self.points)[1], seconds = self.seconds,
     finished = self.finished or false, stopped = self.stopped,
+    candidates = math.max(self.noted.candidates or 0, self.evaluated), bound = self.noted.bound,
   }
 end
 
 --- What was found so far.
 ---@return einloom.Found
 function Search:found()
+  if self.stopped and self.rescue then
+    self.rescue()
+    self.rescue = nil
+  end
   return found.new(self.space, goals.best(self.space.case, self.points))
 end
 
@@ -175,6 +195,12 @@ end
 function Search:pause(phase, done, total)
   self.phase, self.done, self.total = phase, done or 0, total
   coroutine.yield()
+end
+
+--- Notes facts about the search: `candidates` looked at, figures that `bound` all mappings.
+---@param facts table
+function Search:note(facts)
+  for name, x in pairs(facts) do self.noted[name] = x end
 end
 
 --- Says what was found instead of all before.
