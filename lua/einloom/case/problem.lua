@@ -2,6 +2,7 @@
 -- What a file of cases gives a search: a workload and an architecture, of schema mapping/1 (the
 -- mapping may be missing) or search/1 (with options of its space).
 
+local core = require "einloom.core"
 local errors = require "einloom.errors"
 local read = require "einloom.case.read"
 
@@ -35,7 +36,8 @@ end
 local function of_mapping(raw, id)
   local copy = {}
   for key, value in pairs(raw) do copy[key] = value end
-  copy.mapping, copy.expected, copy.samples = { nodes = {} }, nil, nil
+  copy.mapping = { nodes = setmetatable({}, core.json.array) }
+  copy.expected, copy.samples = nil, nil
   local case = read.from_json(copy)
   return {
     id = id, workload = case.workload, arch = case.arch, options = { model = case.options.model },

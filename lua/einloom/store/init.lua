@@ -32,7 +32,9 @@ local tables = {
 
 ---@class einloom.Store
 ---@field path string
----@field search table identity, shard, as stored
+---@field search table identity, shard and what else was given, as stored
+---@field session? integer of this process
+---@field began? number by core.clock
 local Store = {}
 Store.__index = Store
 
@@ -95,12 +97,14 @@ local function check_identity(path, here, there)
   end
 end
 
-local function check_units(db, units)
-  local rows = db:rows "SELECT text FROM unit ORDER BY number"
+--- Raises unless the units of the search are these.
+---@param units { text: string }[]
+function Store:check_units(units)
+  local rows = self.db:rows "SELECT text FROM unit ORDER BY number"
   for i = 1, math.max(#rows, #units) do
     local there, here = rows[i] and rows[i][1], units[i] and units[i].text
     if there ~= here then
-      refuse(db.path, ("the store was made by a program with other units of work: unit %d is "
+      refuse(self.path, ("the store was made by a program with other units of work: unit %d is "
         .. "'%s' here and '%s' in the store"):format(i, here or "missing", there or "missing"))
     end
   end
@@ -115,22 +119,21 @@ function store.is_mine(shard, number) return (number - 1) % shard.of == shard.nu
 --- Opens the store of a search to go on with it, or makes it. Raises where the file is of another
 --- search, damaged, or in use.
 ---@param path string
----@param search { identity: table, shard: einloom.Shard } plain data
+---@param search { identity: table, shard: einloom.Shard, [string]: any } plain data
 ---@param units { text: string }[] all units of the search in their order
 ---@return einloom.Store
 function store.open(path, search, units)
   local db = sqlite.open(path, APPLICATION)
+  local self = setmetatable({ path = path, db = db, search = search }, Store)
   local ok, problem = pcall(function()
     if db:is_empty() then return create(db, search, units) end
     check_version(db)
     check_identity(path, search, read_values(db))
-    check_units(db, units)
+    self:check_units(units)
   end)
-  if not ok then
-    db:close()
-    error(problem, 0)
-  end
-  return setmetatable({ path = path, db = db, search = search }, Store)
+  if ok then return self end
+  db:close()
+  return error(problem, 0)
 end
 
 --- Opens a store to look at it.
@@ -151,6 +154,8 @@ function store.read(path)
 end
 
 function Store:close() self.db:close() end
+Store.__close = Store.close
+
 
 -- ---- units and points -----------------------------------------------------------------------
 
@@ -193,6 +198,7 @@ function Store:keep(number, points, seconds, counts)
     self.db:run("UPDATE unit SET seconds = ?, points = ?, counts = ? WHERE number = ?", seconds,
       #points, identity.encode(counts or {}), number)
     self.db:insert("point", 4, rows)
+    self:note_time()
   end)
 end
 
@@ -227,26 +233,46 @@ end
 
 -- ---- sessions and answers -------------------------------------------------------------------
 
---- Notes that a process works at the search now; returns the number of the session.
----@return integer
+--- Notes that this process works at the search now.
 function Store:begin()
   self.db:run("INSERT INTO session (began, seconds) VALUES (?, 0)", os.date "!%Y-%m-%dT%H:%M:%SZ")
-  return self.db:rows("SELECT max(number) FROM session")[1][1]
+  self.session = self.db:rows("SELECT max(number) FROM session")[1][1]
+  self.began = core.clock()
 end
 
---- Keeps how a session ended ("done", "stopped", "time limit") and what it found.
----@param session integer
+function Store:note_time()
+  if not self.session then return end
+  self.db:run("UPDATE session SET seconds = ? WHERE number = ?", core.clock() - self.began,
+    self.session)
+end
+
+--- Keeps where a search stands that has no units of work.
+---@param saved table plain data
+function Store:keep_position(saved)
+  self.db:transaction(function()
+    self.db:run("INSERT OR REPLACE INTO search VALUES ('position', ?)", identity.encode(saved))
+    self:note_time()
+  end)
+end
+
+--- What keep_position kept last.
+---@return table?
+function Store:position()
+  local row = self.db:rows("SELECT value FROM search WHERE key = 'position'")[1]
+  return row and decode(self.path, row[1])
+end
+
+--- Keeps how the session ended ("done", or what stopped it) and what it found.
 ---@param ended string
----@param seconds number
 ---@param answer { figures: table, mapping: string }[]
-function Store:finish(session, ended, seconds, answer)
+function Store:finish(ended, answer)
   local rows = {}
   for i, point in ipairs(answer) do
     rows[i] = { i, identity.encode(point.figures), point.mapping }
   end
   self.db:transaction(function()
-    self.db:run("UPDATE session SET ended = ?, seconds = ? WHERE number = ?", ended, seconds,
-      session)
+    self:note_time()
+    self.db:run("UPDATE session SET ended = ? WHERE number = ?", ended, self.session)
     self.db:run "DELETE FROM answer"
     self.db:insert("answer", 3, rows)
   end)
