@@ -108,10 +108,11 @@ describe("einloom map", function()
     with_files(function(w, a)
       local _, text = command("map", w, a, "--json", "--minimize", "edp")
       local about = core.json.decode(text).search
-      assert.are.same({ "energy_delay_product" }, about.minimise)
+      assert.are.equal("energy_delay_product", about.minimise)
       assert.are.same({ "optimal", "reference", core.version }, { about.strategy, about.model,
         about.einloom })
       assert.is_nil(about.stopped)
+      assert.is_true(about.bound > 0 and about.bound <= about.best and about.candidates > 0)
     end)
   end)
 

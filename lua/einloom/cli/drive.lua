@@ -18,28 +18,30 @@ local function interrupts()
   return { catch = function() end, caught = function() return nil end, release = function() end }
 end
 
-local function is_stop(problem) return type(problem) == "table" and problem.kind == "stopped" end
-
--- One step; false at the end, or the reason the search was stopped for.
+-- One step; false at the end, and the reason why it came early.
 local function step(search, signals)
-  local ok, more = pcall(search.step, search)
+  local more = search:step()
   local caught = signals.caught()
-  if not ok and not (is_stop(more) and caught) then error(more, 0) end
-  if caught then return false, caught end
+  if caught then
+    search:stop(caught)
+    return false, caught
+  end
   return more, search:progress().stopped
 end
 
 --- Runs the search; why it was stopped ("interrupt", "time", ...), or nil when all is done.
 ---@param search einloom.Search
----@param options { minimise: string, time: number?, shown: boolean }
+---@param options { time: number?, shown: boolean, before_report: fun() } with seconds; whether
+--- lines about the search are shown, and what comes before each
 ---@return string? stopped
 function drive.run(search, options)
   local signals, last = interrupts(), core.clock()
   local function show()
-    terminal.write_error("\r\27[K" .. progress.line(search:progress(), options.minimise,
-      options.time))
+    options.before_report()
+    terminal.write_error("\r\27[K" .. progress.line(search:progress(),
+      search.space.case, options.time))
   end
-  signals.catch(options.time)
+  signals.catch(core.default, options.time)
   local ok, more, stopped
   repeat
     ok, more, stopped = pcall(step, search, signals)

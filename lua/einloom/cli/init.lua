@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The command `einloom`. Exit status: 0 done, 1 an error or a failed check, 2 wrong usage.
+-- The command `einloom`. Exit status: 0 done, 1 an error or a failed check, 2 wrong usage, 75 a
+-- search was stopped before its end.
 -- A command is a module of this folder: declare(parser) says what it takes, run(args) gives the
 -- exit status.
 
@@ -10,13 +11,15 @@ local terminal = require "einloom.cli.terminal"
 local cli = {}
 
 -- In the order in which help lists them.
-local commands = { "eval", "compare", "simulate", "kernels", "map", "verify", "repl", "run" }
+local commands = {
+  "eval", "compare", "simulate", "kernels", "map", "merge", "runs", "verify", "repl", "run",
+}
 
 local function module(name) return require("einloom.cli." .. name) end
 
 local function make_parser()
   local parser = require "argparse"("einloom", "Exact symbolic analysis of tensor computations.",
-    "Exit status: 0 done, 1 an error or a failed check, 2 wrong usage.")
+    "Exit status: 0 done, 1 an error or a failed check, 2 wrong usage, 75 stopped before the end.")
   parser:command_target "command"
   parser:require_command(true)
   parser:flag("--version", "Print the version."):action(function()

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- einloom map: the best mapping of a workload on an architecture, or the front of several figures.
 
+local answer = require "einloom.cli.answer"
 local drive = require "einloom.cli.drive"
 local input = require "einloom.cli.input"
 local problem = require "einloom.cli.problem"
@@ -26,6 +27,9 @@ function map.declare(parser)
   command:option("--evaluations", "Mappings that are evaluated, at most.")
   command:option("--time-limit", "Seconds, after which the best so far is the answer.")
     :target "time_limit"
+  command:option("--store", "A file that keeps what was found: the same command goes on where it "
+    .. "was stopped or killed.")
+  command:option("--shard", "I/N: the I-th of N parts of the space, for `einloom merge`.")
   command:option("--case", "The one case of the file with this id.")
   input.declare_scripts(command)
   command:flag("--json", "Print cases with their results, and what was searched, as JSON.")
@@ -44,86 +48,97 @@ local function number(args, name, kind)
     name:gsub("_", "-"), kind == "integer" and "an integer" or "a number", text))
 end
 
+-- A strategy, and what tells it from others.
 local function strategy_of(name)
-  if not name:match "%.lua$" then return name end
-  return input.run_lua(name, input.read_file(name))[1]
+  if not name:match "%.lua$" then return name, { strategy = name } end
+  local text = input.read_file(name)
+  return input.run_lua(name, text)[1], { strategy = name, text = text }
 end
 
+-- Options of the search, and those that make it what it is, as plain data.
 local function search_options(args)
+  local strategy, identity = strategy_of(args.strategy)
   local options = {
-    strategy = strategy_of(args.strategy), seed = number(args, "seed", "integer"),
+    strategy = strategy, seed = number(args, "seed", "integer"),
     evaluations = number(args, "evaluations", "integer"), time = number(args, "time_limit"),
   }
+  identity.seed, identity.evaluations = options.seed or 1, options.evaluations
   for _, text in ipairs(args.set) do
     local name, value = text:match "^%s*([%w_]+)%s*=%s*(.-)%s*$"
     if not name then terminal.fail("usage", ("--set expects NAME=VALUE, not '%s'"):format(text)) end
     options[name] = tonumber(value) or value
+    identity["set " .. name] = options[name]
   end
-  return options
+  return options, identity
 end
 
--- ---- the answer -----------------------------------------------------------------------------
-
-local reasons = { interrupt = "Ctrl-C", time = "the limit of time", evaluations = "the limit of "
-  .. "evaluations" }
-
--- Lines about how the search went.
-local function notes_of(search, stopped, minimise)
-  local show = require "einloom.show.progress"
-  local p = search:progress()
-  local n = p.candidates or p.evaluated
-  local notes = { ("%s by %s: %s candidates in %s"):format(table.concat(minimise, ", "),
-    search.name, n, show.duration(p.seconds)) }
-  if stopped then
-    local gap = p.best and p.bound and show.gap(p.best[minimise[1]], p.bound)
-    notes[2] = ("stopped by %s: the best so far%s"):format(reasons[stopped] or stopped,
-      gap and ", " .. gap or "")
+local function shard_of(args)
+  if not args.shard then return { number = 1, of = 1 } end
+  local number_text, of_text = args.shard:match "^(%d+)/(%d+)$"
+  local shard = { number = math.tointeger(number_text), of = math.tointeger(of_text) }
+  if not shard.number or not shard.of or shard.number < 1 or shard.number > shard.of then
+    terminal.fail("usage", ("--shard expects I/N with I from 1 to N, not '%s'"):format(args.shard))
   end
-  return notes
+  if not args.store then terminal.fail("usage", "--shard needs a --store for what it finds") end
+  if args.strategy ~= "optimal" then
+    terminal.fail("usage", "--shard is for the strategy optimal: others have no units of work")
+  end
+  return shard
 end
 
-local function about(search, stopped, minimise, options)
-  local p = search:progress()
-  return {
-    minimise = minimise, strategy = search.name, seed = search.seed, stopped = stopped,
-    candidates = p.candidates or p.evaluated, seconds = p.seconds, bound = p.bound,
-    best = p.best and p.best[minimise[1]], fallen = p.fallen, model = options.model,
-    einloom = require "einloom.core".version,
-  }
+local function open_store(args, space, shard, given, identity)
+  if not args.store then return nil end
+  local data = require "einloom.store.problem".data(space)
+  data.search = identity
+  local units = args.strategy == "optimal" and space:units() or {}
+  local kept = require "einloom.store".open(args.store, {
+    identity = data, shard = shard, source = { lines = given.source, names = given.names },
+  }, units)
+  kept:begin()
+  return kept
 end
 
--- Why there is nothing, and the status.
-local function nothing(search)
-  local fallen, lines = search:progress().fallen, {}
-  for rule, n in pairs(fallen) do lines[#lines + 1] = ("  %s: %d candidates"):format(rule, n) end
-  table.sort(lines)
-  terminal.complain(#lines > 0 and "no mapping fits:\n" .. table.concat(lines, "\n")
-    or "no mapping was found")
-  return terminal.FAILED
+-- A search, and what it does before anything is said about it.
+local function start(space, options, shard, kept)
+  if options.strategy == "optimal" then
+    options.ledger = require "einloom.store.ledger".new(shard, kept)
+    return space:search(options), function() end
+  end
+  local position = kept and kept:position()
+  local search = position and space:resume(position, {
+    time = options.time, strategy = options.strategy,
+  }) or space:search(options)
+  return search, function() if kept then kept:keep_position(search:save()) end end
+end
+
+-- ---- the command ----------------------------------------------------------------------------
+
+local function say_shard(shard, kept, stopped)
+  local p = kept:progress()
+  local text = ("-- shard %d/%d: %d of its %d units explored (%d in all), %d points in %s"):format(
+    shard.number, shard.of, p.done, p.mine, p.all, p.points, kept.path)
+  terminal.say(text, stopped and "; the same command goes on" or "")
+  return stopped and terminal.STOPPED or terminal.OK
 end
 
 function map.run(args)
   input.run_first(args.with)
   if args.json then terminal.print_to_err() end
+  local shard = shard_of(args)
   local given = problem.read(args.files, args.case)
-  local options = problem.options(args, given.options)
-  local space = require "einloom.space".new(given.workload, given.arch, options)
-  local minimise, model = space.case.objective.names, space.options.model
-  local search = space:search(search_options(args))
+  local space = require "einloom.space".new(given.workload, given.arch,
+    problem.options(args, given.options))
+  local options, identity = search_options(args)
+  local kept <close> = open_store(args, space, shard, given, identity)
+  local search, keep = start(space, options, shard, kept)
   local stopped = drive.run(search, {
-    minimise = minimise[1], time = number(args, "time_limit"), shown = terminal.is_terminal(),
+    time = options.time, shown = terminal.is_terminal(), before_report = keep,
   })
-  local found = search:found()
-  local status = stopped and terminal.STOPPED or terminal.OK
-  if #found.points == 0 then return stopped and status or nothing(search) end
-  local show = require "einloom.show.found"
-  local points = show.points(found, model, minimise)
-  if args.json then
-    terminal.say(show.json(points, about(search, stopped, minimise, space.options)))
-  else
-    terminal.say(show.script(points, notes_of(search, stopped, minimise), given, model))
-  end
-  return status
+  local points = answer.points(search)
+  keep()
+  if kept then kept:finish(stopped or "done", answer.kept(points)) end
+  if shard.of > 1 then return say_shard(shard, kept, stopped) end
+  return answer.print(search, points, stopped, given, args.json)
 end
 
 return map

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- How far a search is, as one line.
 
+local goals = require "einloom.search.goals"
+
 local progress = {}
 
 local function count(n)
@@ -44,19 +46,19 @@ end
 
 --- A line about a search under way.
 ---@param p table as of search:progress()
----@param name string the figure that is minimised
+---@param case einloom.SearchProblem
 ---@param limit? number seconds the search may take
 ---@return string
-function progress.line(p, name, limit)
+function progress.line(p, case, limit)
   local parts = { p.total and ("%s %d of %d"):format(p.phase, p.done, p.total) or p.phase }
-  local n = p.candidates or p.evaluated
-  if n > 0 then
-    parts[#parts + 1] = ("%s candidates, %s/s"):format(count(n),
-      count(n / math.max(p.seconds, 1e-3)))
+  if p.candidates > 0 then
+    parts[#parts + 1] = ("%s candidates, %s/s"):format(count(p.candidates),
+      count(p.candidates / math.max(p.seconds, 1e-3)))
   end
-  local best = p.best and p.best[name]
-  if best then parts[#parts + 1] = ("best %s %.6g"):format(name, best) end
-  if p.bound and p.bound > 0 then parts[#parts + 1] = ("bound %.6g"):format(p.bound) end
+  for _, name in ipairs { "best", "bound" } do
+    local value = p[name] and not case.objective.is_front and goals.values(case, p[name])[1]
+    if value then parts[#parts + 1] = ("%s %.6g"):format(name, value) end
+  end
   local remaining = left(p, limit)
   if remaining then parts[#parts + 1] = duration(remaining) .. " left" end
   return table.concat(parts, ", ")

@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: MIT
+-- What a search answers: the mappings found with their costs and how it went, or why there is none.
+
+local core = require "einloom.core"
+local progress = require "einloom.show.progress"
+local terminal = require "einloom.cli.terminal"
+
+local answer = {}
+
+local reasons = {
+  interrupt = "Ctrl-C", time = "the limit of time", evaluations = "the limit of evaluations",
+}
+
+-- The least that the value of the objective can be, where there is one value.
+local function bound_of(search, p)
+  local case = search.space.case
+  if case.objective.is_front or not p.bound then return nil end
+  return require "einloom.search.goals".values(case, p.bound)[1]
+end
+
+local function value_of(search, p)
+  return p.best and require "einloom.search.goals".values(search.space.case, p.best)[1]
+end
+
+-- Lines about how the search went.
+local function notes_of(search, stopped)
+  local p = search:progress()
+  local notes = { ("%s by %s: %d candidates in %s"):format(search.space.case.objective.text,
+    search.name, p.candidates, progress.duration(p.seconds)) }
+  if stopped then
+    local bound, best = bound_of(search, p), value_of(search, p)
+    notes[2] = ("stopped by %s: the best so far%s"):format(reasons[stopped] or stopped,
+      bound and best and ", " .. progress.gap(best, bound) or "")
+  end
+  return notes
+end
+
+local function about(search, stopped)
+  local p = search:progress()
+  return {
+    minimise = search.space.case.objective.text, strategy = search.name, seed = search.seed,
+    stopped = stopped, candidates = p.candidates, seconds = p.seconds,
+    bound = bound_of(search, p), best = value_of(search, p), fallen = p.fallen,
+    model = search.space.options.model, einloom = core.version,
+  }
+end
+
+-- Says why there is nothing.
+local function nothing(search)
+  local lines = {}
+  for rule, n in pairs(search:progress().fallen) do
+    lines[#lines + 1] = ("  %s: %d candidates"):format(rule, n)
+  end
+  table.sort(lines)
+  terminal.complain(#lines > 0 and "no mapping fits:\n" .. table.concat(lines, "\n")
+    or "no mapping fits")
+end
+
+--- The points found, analysed as `einloom eval` does.
+---@param search einloom.Search
+---@return einloom.FoundPoint[]
+function answer.points(search)
+  local space = search.space
+  return require "einloom.show.found".points(search:found(), space.options.model,
+    space.case.objective.names)
+end
+
+--- Prints points; the status of the command.
+---@param search einloom.Search
+---@param points einloom.FoundPoint[]
+---@param stopped? string what ended the search early
+---@param given { source: string[], names: string[] } how a script gets workload and architecture
+---@param json? boolean
+---@return integer
+function answer.print(search, points, stopped, given, json)
+  local show = require "einloom.show.found"
+  local status = stopped and terminal.STOPPED or terminal.OK
+  if #points == 0 then
+    if not stopped then nothing(search) end
+    if stopped then terminal.complain("stopped before anything was found") end
+    return stopped and status or terminal.FAILED
+  end
+  if json then
+    terminal.say(show.json(points, about(search, stopped)))
+  else
+    terminal.say(show.script(points, notes_of(search, stopped), given,
+      search.space.options.model))
+  end
+  return status
+end
+
+--- The points as a store keeps them.
+---@param points einloom.FoundPoint[]
+---@return { figures: table, mapping: string }[]
+function answer.kept(points)
+  local list = {}
+  for i, point in ipairs(points) do
+    local figures = {}
+    for _, figure in ipairs(point.figures) do figures[figure.name] = tostring(figure.value) end
+    list[i] = { figures = figures, mapping = tostring(point.mapping) }
+  end
+  return list
+end
+
+return answer
