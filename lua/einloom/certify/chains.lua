@@ -1,0 +1,199 @@
+-- SPDX-License-Identifier: MIT
+-- All choices of tiles for the loops of one variable of a template, as a tree by tile, outermost loop
+-- first: what a proof branches on.  Nothing here is shared with the search.
+
+local errors = require "einloom.errors"
+
+local chains = {}
+
+---@class einloom.CertifyLoop
+---@field number integer of the loop in the template, from 1
+---@field variable string
+---@field dim? table the dimension of a spatial loop
+---@field level? integer and the level it belongs to
+---@field fused boolean
+
+---@class einloom.Chains
+---@field variable string
+---@field size integer
+---@field loops einloom.CertifyLoop[] of the variable, outermost first; the last one has tile 1
+---@field rows integer[][] tiles of the loops but the last, in ascending order
+
+--- The loops of each variable of a template, outermost first.
+---@param template einloom.Template
+---@return table<string, einloom.CertifyLoop[]>
+function chains.loops(template)
+  local lists, i = {}, 0
+  for _, node in ipairs(template.nodes) do
+    if node.variable then
+      i = i + 1
+      local list = lists[node.variable] or {}
+      lists[node.variable] = list
+      list[#list + 1] = {
+        number = i, variable = node.variable, dim = node.dim, level = node.level,
+        fused = node.fused,
+      }
+    end
+  end
+  return lists
+end
+
+-- Tiles that a loop may have around a loop of tile `inner`: of uneven ones with the same number of
+-- trips the smallest.
+local function candidates(size, inner, uneven)
+  local list, last = {}, nil
+  for tile = inner, size, inner do
+    local trips = -(-size // tile)
+    if uneven and trips ~= last or not uneven and size % tile == 0 then list[#list + 1] = tile end
+    last = trips
+  end
+  return list
+end
+
+--- Instances of each dimension that a row uses, and how many of its loops are fused and run more than
+--- once.
+---@param loops einloom.CertifyLoop[]
+---@param row integer[]
+---@param size integer
+---@return table<table, integer> used by dimension
+---@return integer fused
+---@return boolean once no level has the variable in two dimensions
+function chains.use(loops, row, size)
+  local used, fused, dims, once, outer = {}, 0, {}, true, size
+  for j, loop in ipairs(loops) do
+    local tile = row[j] or 1
+    if tile < outer then
+      if loop.fused then fused = fused + 1 end
+      if loop.dim then
+        used[loop.dim] = (used[loop.dim] or 1) * (outer // tile)
+        once = once and (dims[loop.level] or loop.dim) == loop.dim
+        dims[loop.level] = loop.dim
+      end
+    end
+    outer = tile
+  end
+  return used, fused, once
+end
+
+local function allowed(loops, row, size, options)
+  local used, fused, once = chains.use(loops, row, size)
+  for dim, n in pairs(used) do
+    if n > dim.count then return false end
+  end
+  return (once or not options.one_spatial_dim_per_variable)
+    and fused <= math.min(options.max_fused_loops, options.max_fused_loops_per_rank_variable)
+end
+
+local function compare(a, b)
+  for j = 1, #a do
+    if a[j] ~= b[j] then return a[j] < b[j] end
+  end
+  return false
+end
+
+--- Every choice for the loops of a variable of `size` within the limits of single variables.
+---@param loops einloom.CertifyLoop[]
+---@param size integer
+---@param uneven boolean tiles of a variable that starts with a temporal loop need not divide
+---@param options table of the space
+---@return einloom.Chains
+function chains.list(loops, size, uneven, options)
+  local rows, row = {}, {}
+  uneven = uneven and not loops[1].dim
+  local function choose(j, inner)
+    if j == 0 then
+      if allowed(loops, row, size, options) then rows[#rows + 1] = table.move(row, 1, #row, 1, {}) end
+      return
+    end
+    for _, tile in ipairs(candidates(size, inner, uneven)) do
+      row[j] = tile
+      choose(j - 1, tile)
+    end
+  end
+  for j = 1, #loops - 1 do row[j] = 1 end
+  choose(#loops - 1, 1)
+  table.sort(rows, compare)
+  return { variable = loops[1].variable, size = size, loops = loops, rows = rows }
+end
+
+--- The choices for every variable of an einsum on its way.
+---@param way einloom.SearchWay
+---@param loops table<string, einloom.CertifyLoop[]>
+---@param options table of the space
+---@return table<string, einloom.Chains>
+function chains.lists(way, loops, options)
+  local lists = {}
+  for i, v in ipairs(way.variables) do
+    if not loops[v] then errors.raise("bound", ("a template has no loop of %s"):format(v)) end
+    local uneven = way.uneven ~= nil and way.uneven[i] or false
+    lists[v] = chains.list(loops[v], way.sizes[v], uneven, options)
+    if #lists[v].rows == 0 then
+      errors.raise("bound", ("no tiles of %s are within the limits"):format(v))
+    end
+  end
+  return lists
+end
+
+---@class einloom.ChainNode
+---@field tile? integer of the loop that was chosen last
+---@field children? einloom.ChainNode[] by the tile of the next loop, ascending; nil: all are chosen
+---@field least number[] least value of each function over the choices below
+---@field most number[] largest value
+
+local function leaf(values, i)
+  local least = {}
+  for k = 1, #values do least[k] = values[k][i] end
+  return { least = least, most = least }
+end
+
+local function join(node, child)
+  for k, x in ipairs(child.least) do
+    if x < node.least[k] then node.least[k] = x end
+  end
+  for k, x in ipairs(child.most) do
+    if x > node.most[k] then node.most[k] = x end
+  end
+end
+
+--- Neighbouring choices of one loop as one node, of which the inner loops are all open.
+---@param children einloom.ChainNode[]
+---@param first integer
+---@param last integer
+---@return einloom.ChainNode
+function chains.span(children, first, last)
+  if first == last then return children[first] end
+  local from = children[first]
+  local node = {
+    least = table.move(from.least, 1, #from.least, 1, {}),
+    most = table.move(from.most, 1, #from.most, 1, {}),
+  }
+  for i = first + 1, last do join(node, children[i]) end
+  return node
+end
+
+--- The choices as a tree with the extremes of functions, each given by its values in all rows.
+---@param list einloom.Chains
+---@param values number[][] by function
+---@return einloom.ChainNode
+function chains.tree(list, values)
+  local rows, depth = list.rows, #list.loops - 1
+  local function build(j, first, last)
+    if j > depth then return leaf(values, first) end
+    local node = { children = {} }
+    local from = first
+    for i = first, last do
+      if i == last or rows[i + 1][j] ~= rows[i][j] then
+        local child = build(j + 1, from, i)
+        child.tile = rows[i][j]
+        node.children[#node.children + 1] = child
+        from = i + 1
+      end
+    end
+    local all = chains.span(node.children, 1, #node.children)
+    node.least, node.most = all.least, all.most
+    return node
+  end
+  return build(1, 1, #rows)
+end
+
+return chains

@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: MIT
+-- Certificates of optimality: files that prove that no mapping of a space is better than what was found,
+-- and their check, which shares nothing with the search but the list of templates
+-- (doc/formulas.md#certificates).
+
+local core = require "einloom.core"
+local errors = require "einloom.errors"
+
+local certify = {}
+
+local function answer(ok, ...)
+  if ok then return ... end
+  local problem = ...
+  if errors.is(problem) then return nil, tostring(problem), problem.kind end
+  error(problem, 0)
+end
+
+--- Writes a certificate of what a search found to a file; nil, a message and its kind where it cannot
+--- be proved. Returns the number of lines.
+---@param found einloom.Found
+---@param path string
+---@return integer? lines
+---@return string? message
+---@return string? kind
+function certify.write(found, path)
+  local file, message = io.open(path, "wb")
+  if not file then return nil, message, "file" end
+  local n = 0
+  local function write(data)
+    n = n + 1
+    local done, problem = file:write(core.json.encode(data, { sort_keys = true }), "\n")
+    if not done then errors.raise("file", problem, { file = path }) end
+  end
+  local producer = require "einloom.certify.producer"
+  local result = table.pack(answer(pcall(producer.run, found.space, found.points, write)))
+  local closed, problem = file:close()
+  if result[2] then
+    os.remove(path)
+    return table.unpack(result, 1, 3)
+  end
+  if not closed then return nil, problem, "file" end
+  return n
+end
+
+--- Checks a certificate; nil, a message with its place and the kind where it does not hold.
+---@param path string
+---@return table? report templates, leaves, leaves by reason, claims
+---@return string? message
+---@return string? kind
+function certify.check(path)
+  local file, message = io.open(path, "rb")
+  if not file then return nil, message, "file" end
+  local checker = require "einloom.certify.checker"
+  local lines = file:lines()
+  local result = table.pack(answer(pcall(checker.run, function() return lines() end, path)))
+  file:close()
+  return table.unpack(result, 1, 3)
+end
+
+return certify

@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: MIT
+-- Dimensions that ask for a least share of their instances: which uses are as full as a template can
+-- have them (doc/formulas.md#search-least-shares).
+
+local chains = require "einloom.certify.chains"
+
+local shares = {}
+
+---@class einloom.Shares
+---@field dims table[] that ask for a share
+---@field goals number[][] by dimension; a mapping uses one of them
+
+local function asked_of(way)
+  local dims = {}
+  for _, level in ipairs(way.levels) do
+    for _, d in ipairs(level.dims) do
+      if d.min_fraction > 0 then dims[#dims + 1] = d end
+    end
+  end
+  return dims
+end
+
+-- What counts of a use: all beyond the share that is asked for is as good.
+local function share(dim, used) return math.min(1, used / dim.count / dim.min_fraction) end
+
+local function exceeds(dims, a, b)
+  local more = false
+  for d, dim in ipairs(dims) do
+    local mine, other = share(dim, a[d]), share(dim, b[d])
+    if mine < other then return false end
+    more = more or mine > other
+  end
+  return more
+end
+
+-- Adds the product of two uses, once, where the dimensions are large enough.
+local function add_product(dims, known, list, a, b)
+  local use = {}
+  for d, dim in ipairs(dims) do
+    use[d] = a[d] * b[d]
+    if use[d] > dim.count then return end
+  end
+  local key = table.concat(use, " ")
+  if known[key] then return end
+  known[key] = true
+  list[#list + 1] = use
+end
+
+--- Uses of the dimensions by the rows of a variable.
+---@param dims table[]
+---@param list einloom.Chains
+---@return number[][] by row
+function shares.uses(dims, list)
+  local uses = {}
+  for i, row in ipairs(list.rows) do
+    local used, use = chains.use(list.loops, row, list.size), {}
+    for d, dim in ipairs(dims) do use[d] = used[dim] or 1 end
+    uses[i] = use
+  end
+  return uses
+end
+
+--- The uses that no other one exceeds; nil where no dimension asks for a share.
+---@param way einloom.SearchWay
+---@param variables string[]
+---@param lists table<string, einloom.Chains>
+---@return einloom.Shares?
+function shares.of(way, variables, lists)
+  local dims = asked_of(way)
+  if #dims == 0 then return nil end
+  local none = {}
+  for d = 1, #dims do none[d] = 1 end
+  local all = { none }
+  for _, v in ipairs(variables) do
+    local known, longer = {}, {}
+    local own, distinct = {}, {}
+    for _, use in ipairs(shares.uses(dims, lists[v])) do add_product(dims, own, distinct, none, use) end
+    for _, a in ipairs(all) do
+      for _, b in ipairs(distinct) do add_product(dims, known, longer, a, b) end
+    end
+    all = longer
+  end
+  local goals = {}
+  for _, a in ipairs(all) do
+    local full = true
+    for _, b in ipairs(all) do full = full and not exceeds(dims, b, a) end
+    if full then goals[#goals + 1] = a end
+  end
+  return { dims = dims, goals = goals }
+end
+
+--- Whether uses between two bounds may be one of the goals.
+---@param self einloom.Shares
+---@param least number[]
+---@param most number[]
+---@return boolean
+function shares.possible(self, least, most)
+  for _, goal in ipairs(self.goals) do
+    local fits = true
+    for d, x in ipairs(goal) do fits = fits and least[d] <= x and x <= most[d] end
+    if fits then return true end
+  end
+  return false
+end
+
+return shares
