@@ -29,6 +29,7 @@ local parts = {
   models = { "einloom.models" },
   lift = { "einloom.lift", "checked" },
   compare = { "einloom.compare", "models" },
+  certify = { "einloom.certify" },
   einsum_string = { "einloom.subscripts", "parse" },
   explain = { "einloom.show.explain", "explain" },
   ranges = { "einloom.ranges", "new" },

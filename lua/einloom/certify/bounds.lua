@@ -121,7 +121,6 @@ local function add_memories(self, domain, costs, way)
   for _, row in ipairs(costs.memory) do
     if not sums[row.component] then order[#order + 1] = row.component end
     sums[row.component] = (sums[row.component] or core.int(0)) + row.bits
-    if row.n_loops_above < 0 then self.persistent = true end
   end
   local size = {}
   for _, level in ipairs(way.levels) do size[level.name] = level.component.size end
@@ -193,10 +192,10 @@ function bounds.of(case, template) return make(case, template) end
 
 -- ---- bounds of a state ----
 
--- The least of a column: items at their least, those below zero at their most, less what rounding may
--- have added.
+-- The least of a column: items at their least, those below zero at their most, less what rounding
+-- may have added.
 local function least_of(column, nodes)
-  local sum, size = 0, 0
+  local sum = 0
   for _, item in ipairs(column.up) do
     local x = item[1]
     for i = 2, #item do
@@ -204,7 +203,7 @@ local function least_of(column, nodes)
     end
     sum = sum + x
   end
-  size = sum
+  local size = sum
   for _, item in ipairs(column.down) do
     local x = item[1]
     for i = 2, #item do
@@ -215,8 +214,8 @@ local function least_of(column, nodes)
   return sum - ROUNDING * size
 end
 
---- The memory or dimension that cannot hold what the choices need whatever the open tiles are, and how
---- much that is; nil if there is none.
+--- The memory or dimension that cannot hold what the choices need whatever the open tiles are, and
+--- how much that is; nil if there is none.
 ---@param nodes einloom.ChainNode[] by number of the variable
 ---@return string? name
 ---@return number? needed
@@ -250,7 +249,9 @@ end
 ---@return number latency
 function Bounds:figures(nodes)
   local latency = 0
-  for _, column in ipairs(self.latencies) do latency = math.max(latency, least_of(column, nodes)) end
+  for _, column in ipairs(self.latencies) do
+    latency = math.max(latency, least_of(column, nodes))
+  end
   return least_of(self.energy, nodes) + self.leak * latency, latency
 end
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- All choices of tiles for the loops of one variable of a template, as a tree by tile, outermost loop
--- first: what a proof branches on.  Nothing here is shared with the search.
+-- All choices of tiles for the loops of one variable of a template, as a tree by tile, outermost
+-- loop first: what a proof branches on.  Nothing here is shared with the search.
 
 local errors = require "einloom.errors"
 
@@ -50,8 +50,8 @@ local function candidates(size, inner, uneven)
   return list
 end
 
---- Instances of each dimension that a row uses, and how many of its loops are fused and run more than
---- once.
+--- Instances of each dimension that a row uses, and how many of its loops are fused and run more
+--- than once.
 ---@param loops einloom.CertifyLoop[]
 ---@param row integer[]
 ---@param size integer
@@ -102,7 +102,8 @@ function chains.list(loops, size, uneven, options)
   uneven = uneven and not loops[1].dim
   local function choose(j, inner)
     if j == 0 then
-      if allowed(loops, row, size, options) then rows[#rows + 1] = table.move(row, 1, #row, 1, {}) end
+      if not allowed(loops, row, size, options) then return end
+      rows[#rows + 1] = table.move(row, 1, #row, 1, {})
       return
     end
     for _, tile in ipairs(candidates(size, inner, uneven)) do

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Checks certificates: that the claimed points are mappings of the space with those figures, that every
--- template is there, that every choice of its tiles ends in a leaf, and that the reason of each leaf
--- holds by bounds that are computed anew.
+-- Checks certificates: that the claimed points are mappings of the space with those figures, that
+-- every template is there, that every choice of its tiles ends in a leaf, and that the reason of
+-- each leaf holds by bounds that are computed anew.
 
 local bounds = require "einloom.certify.bounds"
 local core = require "einloom.core"
@@ -148,8 +148,8 @@ local function check_templates(lines, s, g, report)
   end
 end
 
---- Checks a certificate of which next_line() gives one line after the other. Raises an error with the
---- line at which it does not hold.
+--- Checks a certificate of which next_line() gives one line after the other. Raises an error with
+--- the line at which it does not hold.
 ---@param next_line fun(): string?
 ---@param file? string its name
 ---@return table report templates, leaves, reasons {key, text, count}, claims, minimise

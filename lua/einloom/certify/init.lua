@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Certificates of optimality: files that prove that no mapping of a space is better than what was found,
--- and their check, which shares nothing with the search but the list of templates
+-- Certificates of optimality: files that prove that no mapping of a space is better than what was
+-- found, and their check, which shares nothing with the search but the list of templates
 -- (doc/formulas.md#certificates).
 
 local core = require "einloom.core"
@@ -15,8 +15,8 @@ local function answer(ok, ...)
   error(problem, 0)
 end
 
---- Writes a certificate of what a search found to a file; nil, a message and its kind where it cannot
---- be proved. Returns the number of lines.
+--- Writes a certificate of what a search found to a file; nil, a message and its kind where it
+--- cannot be proved. Returns the number of lines.
 ---@param found einloom.Found
 ---@param path string
 ---@return integer? lines

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Formulas as sums of items: a number times one function per variable, each a formula in the tiles of
--- that variable alone which is nowhere negative (doc/formulas.md#certificates-bounds).
+-- Formulas as sums of items: a number times one function per variable, each a formula in the tiles
+-- of that variable alone which is nowhere negative (doc/formulas.md#certificates-bounds).
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"

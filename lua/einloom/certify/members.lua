@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Whether the choices of a claimed mapping are in the space: a claim that is not is no answer of a search,
--- however low its costs are.
+-- Whether the choices of a claimed mapping are in the space: a claim that is not is no answer of a
+-- search, however low its costs are.
 
 local chains = require "einloom.certify.chains"
 local shares = require "einloom.certify.shares"

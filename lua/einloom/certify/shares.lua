@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Dimensions that ask for a least share of their instances: which uses are as full as a template can
--- have them (doc/formulas.md#search-least-shares).
+-- Dimensions that ask for a least share of their instances: which uses are as full as a template
+-- can have them (doc/formulas.md#search-least-shares).
 
 local chains = require "einloom.certify.chains"
 
@@ -33,17 +33,35 @@ local function exceeds(dims, a, b)
   return more
 end
 
--- Adds the product of two uses, once, where the dimensions are large enough.
-local function add_product(dims, known, list, a, b)
-  local use = {}
-  for d, dim in ipairs(dims) do
-    use[d] = a[d] * b[d]
-    if use[d] > dim.count then return end
+-- The products of two lists of uses, each once, where the dimensions are large enough.
+local function products(dims, first, second)
+  local known, list = {}, {}
+  for _, a in ipairs(first) do
+    for _, b in ipairs(second) do
+      local use, fits = {}, true
+      for d, dim in ipairs(dims) do
+        use[d] = a[d] * b[d]
+        fits = fits and use[d] <= dim.count
+      end
+      local key = table.concat(use, " ")
+      if fits and not known[key] then
+        known[key] = true
+        list[#list + 1] = use
+      end
+    end
   end
-  local key = table.concat(use, " ")
-  if known[key] then return end
-  known[key] = true
-  list[#list + 1] = use
+  return list
+end
+
+-- Those that no other one exceeds.
+local function fullest(dims, all)
+  local list = {}
+  for _, a in ipairs(all) do
+    local full = true
+    for _, b in ipairs(all) do full = full and not exceeds(dims, b, a) end
+    if full then list[#list + 1] = a end
+  end
+  return list
 end
 
 --- Uses of the dimensions by the rows of a variable.
@@ -72,21 +90,10 @@ function shares.of(way, variables, lists)
   for d = 1, #dims do none[d] = 1 end
   local all = { none }
   for _, v in ipairs(variables) do
-    local known, longer = {}, {}
-    local own, distinct = {}, {}
-    for _, use in ipairs(shares.uses(dims, lists[v])) do add_product(dims, own, distinct, none, use) end
-    for _, a in ipairs(all) do
-      for _, b in ipairs(distinct) do add_product(dims, known, longer, a, b) end
-    end
-    all = longer
+    local own = products(dims, { none }, shares.uses(dims, lists[v]))
+    all = products(dims, all, own)
   end
-  local goals = {}
-  for _, a in ipairs(all) do
-    local full = true
-    for _, b in ipairs(all) do full = full and not exceeds(dims, b, a) end
-    if full then goals[#goals + 1] = a end
-  end
-  return { dims = dims, goals = goals }
+  return { dims = dims, goals = fullest(dims, all) }
 end
 
 --- Whether uses between two bounds may be one of the goals.

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- The proof of one template: a tree that chooses the tile of one loop at a time, next to the loop
 -- before of the same variable, until a bound says that no better mapping is left.  A leaf has the
--- choices on the way to it, each {variable, tile} or {variable, first tile, last tile}, and a reason.
+-- choices on the way to it, each {variable, tile} or {variable, first tile, last tile}, and a
+-- reason.
 
 local chains = require "einloom.certify.chains"
-local errors = require "einloom.errors"
 
 local tree = {}
 
@@ -27,7 +27,8 @@ function tree.reason(bounds, nodes, memories)
   if name then return { exceeds = name, needs = needed } end
   if not bounds:shares_fit(nodes) then return { shares = true } end
   local energy, latency = bounds:figures(nodes)
-  return { energy = energy, latency = latency, usage = #memories > 0 and bounds:usage(nodes) or nil }
+  local usage = #memories > 0 and bounds:usage(nodes) or nil
+  return { energy = energy, latency = latency, usage = usage }
 end
 
 --- The state in which every tile is open.

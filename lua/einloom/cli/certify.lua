@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- einloom certify: proofs that nothing better than what a search found exists, checked independently.
+-- einloom certify: proofs that nothing better than what a search found exists, checked
+-- independently.
 
 local core = require "einloom.core"
 local terminal = require "einloom.cli.terminal"

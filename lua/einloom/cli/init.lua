@@ -12,7 +12,8 @@ local cli = {}
 
 -- In the order in which help lists them.
 local commands = {
-  "eval", "compare", "simulate", "kernels", "map", "merge", "runs", "verify", "repl", "run",
+  "eval", "compare", "simulate", "kernels", "map", "merge", "runs", "certify", "verify", "repl",
+  "run",
 }
 
 local function module(name) return require("einloom.cli." .. name) end

@@ -1,0 +1,297 @@
+-- SPDX-License-Identifier: MIT
+-- Certificates: what a search found is proved, nothing else is, and no part of a proof can be
+-- missing or changed.
+
+local certificates = require "support.certificates"
+local core = require "einloom.core"
+local files = require "support.files"
+local goals = require "einloom.search.goals"
+local read = require "einloom.case.search"
+
+local seed = math.tointeger(os.getenv "LOOM_SEED" or "") or os.time() % 1000000
+
+local singles = { "product", "window", "array", "deep" }
+
+local function pick(list) return list[math.random(#list)] end
+
+-- Lines of a leaf that has a field.
+local function leaves(lines, field)
+  local list = {}
+  for i, data in ipairs(lines) do
+    if data.at and (not field or data[field]) then list[#list + 1] = i end
+  end
+  return list
+end
+
+-- Changes of which every one spoils a certificate; each returns false where it does not apply.
+local changes = {
+  ["a leaf left out"] = function(lines) table.remove(lines, pick(leaves(lines))) end,
+  ["a leaf twice"] = function(lines)
+    local i = pick(leaves(lines))
+    table.insert(lines, i, lines[i])
+  end,
+  ["a bound raised"] = function(lines)
+    local i = pick(leaves(lines, "energy"))
+    if not i then return false end
+    lines[i].energy = lines[i].energy * (1 + 1e-6) + 1
+  end,
+  ["a bound lowered"] = function(lines)
+    local i = pick(leaves(lines, "latency"))
+    if not i then return false end
+    lines[i].latency = lines[i].latency * (1 - 1e-6) - 1
+  end,
+  ["another need"] = function(lines)
+    local i = pick(leaves(lines, "exceeds"))
+    if not i then return false end
+    lines[i].needs = lines[i].needs + 1
+  end,
+  ["another reason"] = function(lines)
+    local i = pick(leaves(lines, "energy"))
+    if not i then return false end
+    lines[i] = { at = lines[i].at, exceeds = "Buf", needs = 1e9 }
+  end,
+  ["a bound in the place of a limit"] = function(lines)
+    local i, k = pick(leaves(lines, "exceeds")), pick(leaves(lines, "energy"))
+    if not i or not k then return false end
+    lines[i] = { at = lines[i].at, energy = lines[k].energy, latency = lines[k].latency }
+  end,
+  ["another tile"] = function(lines)
+    local i = pick(leaves(lines))
+    local step = lines[i].at[#lines[i].at]
+    if not step then return false end
+    step[2] = step[2] + 1
+  end,
+  ["a wider range of tiles"] = function(lines)
+    local i = pick(leaves(lines))
+    local step = lines[i].at[#lines[i].at]
+    if not step then return false end
+    step[3] = (step[3] or step[2]) * 2
+  end,
+  ["another variable"] = function(lines)
+    local i = pick(leaves(lines))
+    local step = lines[i].at[#lines[i].at]
+    if not step then return false end
+    step[1] = step[1] .. "x"
+  end,
+  ["a template left out"] = function(lines)
+    local heads = {}
+    for i, data in ipairs(lines) do
+      if data.text then heads[#heads + 1] = i end
+    end
+    local i = pick(heads)
+    repeat table.remove(lines, i) until not lines[i].at
+  end,
+  ["a template of another name"] = function(lines) lines[2].text = lines[2].text .. " " end,
+  ["a lower optimum"] = function(lines)
+    local claim = lines[1].claims[1]
+    if not claim then return false end
+    claim.energy = claim.energy * 0.999
+  end,
+  ["a claim left out"] = function(lines)
+    if #leaves(lines, "energy") == 0 then return false end
+    lines[1].claims = setmetatable({}, core.json.array)
+  end,
+  ["another mapping"] = function(lines)
+    local claim = lines[1].claims[1]
+    if not claim then return false end
+    claim.mapping = claim.mapping:gsub("Main", "Buf", 1)
+  end,
+  ["another choice of tiles"] = function(lines)
+    local claim = lines[1].claims[1]
+    if not claim then return false end
+    claim.choices[1].tiles[1] = claim.choices[1].tiles[1] * 2
+  end,
+  ["a dearer operation"] = function(lines)
+    if not lines[1].claims[1] then return false end
+    local nodes = lines[1].arch.nodes
+    nodes[#nodes].actions[1].energy = nodes[#nodes].actions[1].energy * 2
+  end,
+  ["a larger variable"] = function(lines)
+    local sizes = lines[1].workload.rank_variables
+    local names = {}
+    for name in pairs(sizes) do names[#names + 1] = name end
+    table.sort(names)
+    local name = pick(names)
+    sizes[name] = sizes[name] * 2
+  end,
+  ["the end left out"] = function(lines) table.remove(lines) end,
+  ["more after the end"] = function(lines) lines[#lines + 1] = lines[#lines] end,
+  ["another number of leaves"] = function(lines)
+    lines[#lines].leaves = lines[#lines].leaves + 1
+  end,
+  ["a large slack"] = function(lines) lines[1].slack = 0.5 end,
+  ["another schema"] = function(lines) lines[1].schema = "certificate/2" end,
+}
+
+describe("certificates of small cases", function()
+  for k, kind in ipairs(singles) do
+    it("hold, and no mapping is better than what they claim: " .. kind, function()
+      math.randomseed(seed + k)
+      for round = 1, 6 do
+        local space, found, raw = certificates.small(kind)
+        local about = ("LOOM_SEED=%d, round %d, %s"):format(seed, round, raw)
+        local lines = assert(certificates.lines(space, found.points), about)
+        local report = assert(certificates.check(lines), about)
+        local best = certificates.best_of_all(space)
+        local claimed = report.claims[1] and report.claims[1][1] or math.huge
+        assert.is_true(claimed == best or math.abs(claimed - best) <= 1e-12 * best,
+          ("%s claimed, %s best: %s"):format(claimed, best, about))
+        assert.are.equal(#space:list(1), report.templates, about)
+      end
+    end)
+  end
+
+  it("are refused when they are changed", function()
+    math.randomseed(seed)
+    local names, applied = {}, {}
+    for name in pairs(changes) do names[#names + 1] = name end
+    table.sort(names)
+    local function all_applied()
+      for _, name in ipairs(names) do
+        if not applied[name] then return false end
+      end
+      return true
+    end
+    local round = 0
+    while round < 6 or not all_applied() do
+      round = round + 1
+      local space, found, raw = certificates.small(pick(singles))
+      local lines = assert(certificates.lines(space, found.points))
+      for _, name in ipairs(names) do
+        local changed = certificates.copy(lines)
+        if changes[name](changed) ~= false then
+          applied[name] = true
+          local report, message = certificates.check(changed)
+          assert.is_nil(report, ("%s is not noticed: LOOM_SEED=%d, round %d, %s")
+            :format(name, seed, round, raw))
+          assert.matches("^certificate:%d+:1: ", message)
+        end
+      end
+    end
+  end)
+
+  it("are not made for mappings that are not best", function()
+    math.randomseed(seed)
+    local n = 0
+    while n < 12 do
+      local space, found, raw = certificates.small(pick(singles))
+      local point = certificates.random_point(space)
+      local best = found.points[1] and goals.values(space.case, found.points[1])[1]
+      if point and goals.values(space.case, point)[1] > best * (1 + 1e-6) then
+        n = n + 1
+        local about = ("LOOM_SEED=%d, %s"):format(seed, raw)
+        local lines, message = certificates.lines(space, { point })
+        assert.is_nil(lines, about)
+        assert.matches("better than what was found", message)
+        -- Nor does a proof of something else hold for them.
+        lines = assert(certificates.lines(space, found.points))
+        local head = require "einloom.certify.head".new(space, { point })
+        lines[1] = core.json.decode(core.json.encode(head))
+        local report, problem = certificates.check(lines)
+        assert.is_nil(report, about)
+        assert.matches("below what is claimed", problem)
+      end
+    end
+  end)
+
+  it("are of nothing where nothing fits", function()
+    local raw = core.json.decode(files.read(files.path "golden/search/cases.json")).cases
+    for _, case in ipairs(raw) do
+      if case.id == "chain1_two_M128K64G8192_E" then
+        case.hardware.levels[2].capacity_bits = 16
+        local space = read.space(read.from_json(case))
+        local report = assert(certificates.check(assert(certificates.lines(space, {}))))
+        assert.are.same({}, report.claims)
+        assert.are.equal(0, report.reasons[1].count)
+      end
+    end
+  end)
+end)
+
+describe("certificates of recorded cases", function()
+  local function spaces()
+    local list = {}
+    for _, name in ipairs { "cases", "cases_timeloop" } do
+      for _, case in ipairs(read.load(files.path("golden/search/" .. name .. ".json"))) do
+        local space = read.space(case)
+        -- Those that take no more than a second or two.
+        if #space.steps == 1 and case.id ~= "tl_gpt_E" then list[case.id] = space end
+      end
+    end
+    return list
+  end
+
+  it("hold for every case of one einsum", function()
+    local n = 0
+    for id, space in pairs(spaces()) do
+      local lines = assert(certificates.lines(space, space:search().points), id)
+      assert(certificates.check(lines), id)
+      n = n + 1
+    end
+    assert.is_true(n >= 18)
+  end)
+end)
+
+describe("einloom certify", function()
+  local certify = require "einloom.certify"
+
+  local function with_certificate(use)
+    math.randomseed(seed)
+    local _, found = certificates.small "product"
+    files.scratch("", function(path)
+      assert(certify.write(found, path))
+      use(path)
+    end)
+  end
+
+  it("says what is proved", function()
+    with_certificate(function(path)
+      local status, out, err = files.command("certify", path)
+      assert.are.equal("", err)
+      assert.are.equal(0, status)
+      assert.matches("no mapping is better than [%a_]+ = [%d.e+-]+; ", out)
+      assert.matches("%d+ templates, %d+ leaves: %d+ ", out)
+      status, out = files.command("certify", "--json", path)
+      assert.are.equal(0, status)
+      local data = core.json.decode(out)
+      assert.is_true(data.holds)
+      assert.are.equal(path, data.file)
+      assert.is_true(data.templates > 0 and data.leaves >= data.templates)
+    end)
+  end)
+
+  it("says where a certificate does not hold, with status 1", function()
+    with_certificate(function(path)
+      local text = files.read(path)
+      files.scratch(text:gsub("\n[^\n]*\n$", "\n"), function(changed)
+        local status, out, err = files.command("certify", changed)
+        assert.are.equal(1, status)
+        assert.are.equal("", out)
+        assert.truthy(err:find(changed .. ":", 1, true))
+        status, out = files.command("certify", changed, "--json")
+        assert.are.equal(1, status)
+        assert.is_false(core.json.decode(out).holds)
+      end)
+      local status, _, err = files.command("certify", path .. ".none")
+      assert.are.equal(1, status)
+      assert.truthy(err:find "No such file")
+    end)
+  end)
+
+  it("leaves no file where there is no proof", function()
+    math.randomseed(seed)
+    local space, point
+    repeat
+      space = certificates.small "product"
+      point = certificates.random_point(space)
+      local best = space:search().points[1]
+    until point and goals.values(space.case, point)[1] > goals.values(space.case, best)[1] * 1.01
+    files.scratch("", function(path)
+      local n, message, kind = certify.write({ space = space, points = { point } }, path)
+      assert.is_nil(n)
+      assert.matches("better than what was found", message)
+      assert.are.equal("certificate", kind)
+      assert.is_nil(io.open(path, "rb"))
+    end)
+  end)
+end)
