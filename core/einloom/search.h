@@ -19,6 +19,7 @@ typedef struct loom_space_options {
   int max_fused;               /* loops with several trips above a shared tensor; -1: no limit */
   int max_fused_per_variable;
   bool one_dimension_per_variable; /* a variable is spread over one dimension of a level at most */
+  int threads; /* that explore, at most 64; the results do not depend on it.  0: 1 */
 } loom_space_options;
 
 LOOM_API LOOM_GIVE loom_space *loom_space_new(loom_ctx *ctx, const loom_space_options *options);

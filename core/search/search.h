@@ -381,6 +381,12 @@ bool loom_collector_add(loom_collector *c, const int32_t *tiles);
 void loom_objectives(const loom_space *s, const loom_nest *nest, const double *columns,
                      double *out);
 
+/* One step of a unit (to its next state, which the caller sets), on any thread, with an account. */
+bool loom_unit_advance(const loom_space *s, const loom_space_one *one, loom_unit *u, loom_ctx *ctx);
+/* One step of several units on the threads that are asked for; which ones are done.  False with an
+** error, or stopped (pool.c). */
+bool loom_units_advance(loom_space *s, const loom_space_one *one, size_t n, loom_unit **units,
+                        bool *done);
 /* The unit of a template; NULL with an error. */
 loom_unit *loom_space_unit(loom_space *s, int einsum, int number);
 void loom_space_free_units(loom_space *s, loom_space_one *one);

@@ -200,8 +200,8 @@ static void note_least(const loom_space *s, loom_unit *u) {
   loom_objectives(s, &u->nest, columns, u->least);
 }
 
-/* One step of a unit, on any thread, with an account. */
-static bool advance(const loom_space *s, const loom_space_one *one, loom_unit *u, loom_ctx *ctx) {
+bool loom_unit_advance(const loom_space *s, const loom_space_one *one, loom_unit *u,
+                       loom_ctx *ctx) {
   bool done;
   set_account(u, ctx);
   if (u->state == LOOM_UNIT_ADDED) {
@@ -249,42 +249,55 @@ static bool commit(loom_space *s, loom_space_one *one, loom_unit *u, bool done) 
   return true;
 }
 
-/* The next unit that is not as far as all shall be, from position `next` on. */
-static loom_unit *next_unit(loom_space_one *one) {
+/* The next units, at most n, that are not as far as all shall be, from position `next` on. */
+static size_t list_next(loom_space_one *one, size_t n, loom_unit **list) {
   loom_unit_state wanted = one->n_sketched < one->units.n ? LOOM_UNIT_ADDED : LOOM_UNIT_SKETCHED;
-  for (size_t i = 0; i < one->units.n; i++, one->next++) {
+  size_t found = 0;
+  for (size_t i = 0; i < one->units.n && found < n; i++) {
     if (one->next >= one->units.n) one->next = 0;
-    if (one->units.at[one->next]->state == wanted) return one->units.at[one->next++];
+    loom_unit *u = one->units.at[one->next++];
+    if (u->state == wanted) list[found++] = u;
   }
-  return NULL;
+  return found;
 }
 
-static loom_status explore_unit(loom_space *s, loom_space_one *one, loom_unit *u) {
-  if (loom_is_stopped(s->ctx)) return LOOM_ERR_STOPPED;
-  bool done = advance(s, one, u, s->ctx);
-  if (!commit(s, one, u, done)) done = false;
-  return done ? LOOM_OK : loom_error_status(s->ctx);
+/* Units of one state, then what they found to the others. */
+static bool explore_units(loom_space *s, loom_space_one *one, size_t n, loom_unit **units,
+                          bool *done) {
+  for (size_t i = 0; i < n; i++) done[i] = false;
+  bool all = loom_units_advance(s, one, n, units, done);
+  for (size_t i = 0; i < n; i++)
+    if (!commit(s, one, units[i], done[i])) all = false;
+  return all;
+}
+
+static bool more_to_do(const loom_space_one *one) {
+  return one->n_sketched + one->n_explored < 2 * one->units.n;
 }
 
 loom_status loom_space_explore_some(loom_space *s, int einsum, size_t n, bool *more) {
   loom_space_one *one = &s->einsums.at[einsum];
-  loom_status status = LOOM_OK;
-  loom_unit *u = NULL;
-  for (size_t i = 0; i < n && status == LOOM_OK && (u = next_unit(one)); i++) {
-    status = explore_unit(s, one, u);
-    if (status != LOOM_OK) one->next--;
-  }
-  *more = one->n_sketched + one->n_explored < 2 * one->units.n;
-  return status;
+  size_t room = n < one->units.n ? n : one->units.n;
+  *more = more_to_do(one);
+  if (!*more) return LOOM_OK;
+  loom_unit **units = loom_realloc_array(s->ctx, NULL, 0, room, sizeof *units);
+  bool *done = loom_realloc_array(s->ctx, NULL, 0, room, sizeof *done);
+  bool all = units && done && explore_units(s, one, list_next(one, room, units), units, done);
+  loom_give_back(s->ctx, units, room, sizeof *units);
+  loom_give_back(s->ctx, done, room, sizeof *done);
+  *more = more_to_do(one);
+  return all ? LOOM_OK : loom_error_status(s->ctx);
 }
 
 loom_status loom_space_explore_unit(loom_space *s, int einsum, int number) {
   loom_space_one *one = &s->einsums.at[einsum];
   loom_unit *u = loom_space_unit(s, einsum, number);
   loom_status status = u ? LOOM_OK : LOOM_ERR_ARGUMENT;
-  for (size_t i = 0; i < one->units.n && status == LOOM_OK; i++)
-    if (one->units.at[i]->state == LOOM_UNIT_ADDED) status = explore_unit(s, one, one->units.at[i]);
-  return status != LOOM_OK || u->state == LOOM_UNIT_EXPLORED ? status : explore_unit(s, one, u);
+  bool more, done;
+  while (status == LOOM_OK && one->n_sketched < one->units.n)
+    status = loom_space_explore_some(s, einsum, SIZE_MAX, &more);
+  if (status != LOOM_OK || u->state == LOOM_UNIT_EXPLORED) return status;
+  return explore_units(s, one, 1, &u, &done) ? LOOM_OK : loom_error_status(s->ctx);
 }
 
 loom_status loom_space_explore(loom_space *s, int einsum) {

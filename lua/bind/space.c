@@ -64,7 +64,7 @@ static bool boolean_field(lua_State *L, int i, const char *key) {
   return value;
 }
 
-/* core.space{energy =, latency =, usage =, max_fused =, max_fused_per_variable =} -> space.
+/* core.space{energy =, latency =, usage =, max_fused =, max_fused_per_variable =, threads =} -> space.
 ** [-0, +1, v] */
 static int l_space(lua_State *L) {
   bind_scope s;
@@ -76,6 +76,7 @@ static int l_space(lua_State *L) {
       .usage = boolean_field(L, i, "usage"),
       .product = boolean_field(L, i, "product"),
       .one_dimension_per_variable = boolean_field(L, i, "one_dimension_per_variable"),
+      .threads = integer_field(L, i, "threads", 1),
       .max_fused = integer_field(L, i, "max_fused", -1),
       .max_fused_per_variable = integer_field(L, i, "max_fused_per_variable", -1)};
   luaL_argcheck(L, !options.product || (options.energy && options.latency), i,

@@ -119,13 +119,15 @@ end
 
 --- An engine with the memories and einsums of a space, and no template yet.
 ---@param space einloom.Space
+---@param threads? integer that explore; what is found does not depend on it
 ---@return einloom.Engine
-function engine.new(space)
+function engine.new(space, threads)
   local options, asked = space.options, goals.asked(space.case)
   local function limit(x) return x < math.huge and x or nil end
   local built = core.space {
     energy = asked.energy, latency = asked.latency, usage = asked.usage, product = asked.product,
     one_dimension_per_variable = options.one_spatial_dim_per_variable,
+    threads = threads or 1,
     max_fused = limit(options.max_fused_loops),
     max_fused_per_variable = limit(options.max_fused_loops_per_rank_variable),
   }
