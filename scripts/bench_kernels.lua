@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Times of planning recorded graphs of loop nests, kernel by kernel, beside the recorded times of
+-- Times of planning recorded graphs of loop nests, kernel by kernel, beside the recorded ones of
 -- another tool. Run by scripts/bench, in the release build; the only argument is a file of g_graphs.
 local core = require "einloom.core"
 local graphs = require "einloom.verify.simd.graphs"

@@ -95,16 +95,14 @@ static loom_graph *build(loom_ctx *ctx, void (*shape)(builder *b, int n), int n,
 
 static void plan_kernel(loom_ctx *ctx, loom_graph *g, loom_plan *plan, const loom_fused *kernel,
                         int *steps) {
-  loom_kernel_info info = {.extent = kernel->extent,
-                           .reduction_extent = kernel->reduction_extent,
-                           .schedule = steps};
+  loom_kernel_info info = {
+      .extent = kernel->extent, .reduction_extent = kernel->reduction_extent, .schedule = steps};
   ptrdiff_t n = loom_schedule(g, kernel->n, kernel->ops, info.extent, info.reduction_extent, steps);
   check(ctx, n > 0);
   info.n = (size_t)n;
   loom_kernel_steps nest = {info.n, steps, info.extent, info.reduction_extent};
-  check(ctx,
-        loom_tiling_select(g, &nest, &(loom_tiling_options){0}, &info.tiling) == LOOM_OK &&
-            loom_plan_kernel(plan, &info) >= 0);
+  check(ctx, loom_tiling_select(g, &nest, &(loom_tiling_options){0}, &info.tiling) == LOOM_OK &&
+                 loom_plan_kernel(plan, &info) >= 0);
 }
 
 typedef struct times {
