@@ -167,6 +167,9 @@ typedef struct loom_op_info {
   bool
       extensible; /* a template: an opaque operation that can take in pointwise neighbours; its loops
                       are those of its one output */
+  bool keeps_zero; /* it is 0 where all it reads is 0 */
+  bool
+      keeps_type; /* it gives in the type of what it reads what it gives, rounded, in any wider one */
 } loom_op_info;
 
 typedef struct loom_op {
@@ -181,7 +184,7 @@ typedef struct loom_op {
   const int *outputs;             /* buffers written, each once */
   const int *mutates;             /* buffers updated in place */
   loom_reduction_hint hint;
-  bool split, extensible;
+  bool split, extensible, keeps_zero, keeps_type;
   loom_expr extent, reduction_extent; /* products of the pointwise and of the reduced loops */
   size_t n_dep_reads, n_dep_writes;
   const loom_dep *const *dep_reads; /* what is read, each once; then, for buffers updated in place,

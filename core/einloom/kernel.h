@@ -12,7 +12,8 @@ LOOM_C_BEGIN
 enum { LOOM_REDUCTION_OFF = -1, LOOM_REDUCTION_ON = -2 };
 
 /* The schedule of a kernel of these extents with n operations (1 or more, in an order in which they
-** may run): its length, 0 if some operation runs neither inside its loops nor behind them, -1 with an
+** may run; around a template: what its inputs come from, one after the other, the template, the
+** others): its length, 0 if some operation runs neither inside its loops nor behind them, -1 with an
 ** error.  steps has room for 5 * n. */
 LOOM_API ptrdiff_t loom_schedule(loom_graph *g, size_t n, const int *ops, loom_expr extent,
                                  loom_expr reduction_extent, int *steps);
@@ -89,11 +90,25 @@ typedef struct loom_mixed_layout {
   int first, second;
 } loom_mixed_layout;
 
+/* What a template takes in before it for one of its inputs, or behind it (its epilogue).  Both run over
+** the elements of a buffer by their places in its storage. */
+typedef struct loom_template_part {
+  int buffer; /* the input that is made; of the epilogue the output of the template */
+  loom_tiling tiling;
+  const loom_ranges *ranges;
+  size_t n_ops;
+  const loom_kernel_op *ops; /* of the kernel's; what two inputs come from is in both parts */
+  bool keeps_zero;           /* one operation, which is 0 where all it reads is 0 */
+  bool
+      keeps_type; /* all operations give in the type of the buffer what they give in any wider one */
+} loom_template_part;
+
 typedef struct loom_kernel {
-  loom_op_kind kind; /* LOOM_OP_OPAQUE, LOOM_OP_NOP: of the one operation in it; else pointwise or
-                        reduction */
+  loom_op_kind
+      kind; /* LOOM_OP_OPAQUE, LOOM_OP_NOP: of the one operation in it or the template; else
+                        pointwise or reduction */
   loom_kernel_info info;     /* the schedule is the kernel's own */
-  const loom_ranges *ranges; /* NULL unless it has loops */
+  const loom_ranges *ranges; /* of a template those of its output; NULL for other calls */
   size_t n_ops;
   const loom_kernel_op *ops;
   bool narrow;        /* 32-bit indices by the rule of the reference: extents and storage sizes */
@@ -106,7 +121,10 @@ typedef struct loom_kernel {
   const loom_argument *arguments;
   const int *never_stored;
   const loom_mixed_layout *mixed;
-  loom_expr bytes; /* moved, at the hints; LOOM_NONE if a size has none */
+  int template_op; /* the template in it; -1: none */
+  size_t n_parts;
+  const loom_template_part *parts; /* by inputs in the order of its reads, then the epilogue */
+  loom_expr bytes;                 /* moved, at the hints; LOOM_NONE if a size has none */
 } loom_kernel;
 
 /* The kernels of a graph in the order in which they run.  Each is planned when it is added, knowing
@@ -114,7 +132,8 @@ typedef struct loom_kernel {
 LOOM_API LOOM_GIVE loom_plan *loom_plan_new(loom_graph *g);
 LOOM_API void loom_plan_free(loom_plan *plan);
 /* The number of the kernel; -1 with an error: LOOM_ERR_CANNOT_SPLIT and LOOM_ERR_INCOMPLETE_SPLIT
-** where an operation does not run over the tiling, LOOM_ERR_BAD_GRAPH where the schedule is none. */
+** where an operation does not run over the tiling, LOOM_ERR_BAD_GRAPH where the schedule is none, or
+** holds what the template in it cannot take in. */
 LOOM_API int loom_plan_kernel(loom_plan *plan, const loom_kernel_info *info);
 LOOM_API size_t loom_plan_kernels(const loom_plan *plan, const loom_kernel *const **kernels);
 LOOM_API const loom_graph *loom_plan_graph(const loom_plan *plan);

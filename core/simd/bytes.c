@@ -144,3 +144,54 @@ bool loom_plan_bytes(loom_plan *plan, loom_kernel *k) {
   loom_table_clear(plan->ctx, &plan->seen);
   return good && !loom_base_failed(ctx);
 }
+
+/* ---- around a template -------------------------------------------------------------------- */
+
+static bool is_counted(const loom_plan *plan, const loom_dep *dep) {
+  for (size_t i = 0; i < plan->deps.n; i++)
+    if (plan->deps.at[i] == dep) return true;
+  return false;
+}
+
+/* Elements of a buffer that the kernel touches: all for a use as a whole, else those of its different
+** accesses, but no more than it has. */
+static loom_expr touched(loom_plan *plan, const loom_kernel *k, int buffer, bool written) {
+  loom_ctx *ctx = plan->ctx;
+  loom_expr sum = loom_int(ctx, 0);
+  plan->deps.n = 0;
+  for (size_t i = 0; i < k->n_ops; i++) {
+    const loom_op *op = loom_plan_op(plan, k, i);
+    size_t n = written ? op->n_dep_writes : op->n_dep_reads;
+    for (size_t j = 0; j < n; j++) {
+      const loom_dep *dep = written ? op->dep_writes[j] : op->dep_reads[j];
+      if (dep->buffer != buffer || is_counted(plan, dep)) continue;
+      if (!loom_vec_push(ctx, &plan->deps, dep)) return LOOM_NONE;
+      sum = loom_add(ctx, sum, dep->elements);
+    }
+  }
+  return loom_min(ctx, 2, (loom_expr[]){sum, plan->graph->buffers.at[buffer].elements});
+}
+
+/* The storage a group begins with is read, and its last buffer is written. */
+static loom_expr argument_elements(loom_plan *plan, const loom_kernel *k, size_t i) {
+  const loom_argument *a = &k->arguments[i];
+  if (a->kind != LOOM_ARGUMENT_IN_PLACE) return touched(plan, k, a->buffer, a->written);
+  return loom_add(plan->ctx, touched(plan, k, k->groups[i].buffers[0], false),
+                  touched(plan, k, a->buffer, true));
+}
+
+/* A template reads its inputs as often as it likes: each element that is touched counts once. */
+bool loom_plan_template_bytes(loom_plan *plan, loom_kernel *k) {
+  loom_ctx *ctx = plan->ctx;
+  k->bytes = loom_int(ctx, 0);
+  for (size_t i = 0; k->bytes != LOOM_NONE && i < k->n_arguments; i++) {
+    if (k->arguments[i].kind == LOOM_ARGUMENT_SIZE) continue;
+    loom_dtype dtype = plan->graph->buffers.at[k->arguments[i].buffer].dtype;
+    loom_expr elements = at_hints(ctx, argument_elements(plan, k, i), &plan->graph->given);
+    loom_expr item = loom_int(ctx, loom_dtype_bytes(dtype));
+    k->bytes =
+        elements == LOOM_NONE ? LOOM_NONE : loom_add(ctx, k->bytes, loom_mul(ctx, elements, item));
+  }
+  plan->deps.n = 0;
+  return !loom_base_failed(ctx);
+}

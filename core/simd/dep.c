@@ -119,3 +119,9 @@ const loom_dep *loom_graph_dep(loom_graph *g, const loom_use *use, size_t n,
   *kept = dep;
   return g->deps.at[g->deps.n++] = kept;
 }
+
+bool loom_graph_covers(const loom_graph *g, const loom_dep *dep) {
+  const loom_buffer *b = &g->buffers.at[dep->buffer];
+  return dep->mode == LOOM_USE_INDEXED && !dep->indirect && dep->n <= 1 && dep->contiguous &&
+         dep->elements == b->elements && b->storage == b->elements;
+}

@@ -11,8 +11,8 @@ enum { MOST_OPS = 64, LEAST_BYTES = 10, FARTHEST = 64, HELD_PER_SHARED = 32 };
 /* Bytes of the buffers that a template reads or writes as a whole and the other group at indices. */
 static int64_t template_bytes(const loom_fusion *f, const loom_group *a, const loom_group *b) {
   int64_t bytes = 0;
-  if (a->template <0) return 0;
-  const loom_op *op = loom_fusion_op(f, a->template);
+  if (a->template_op < 0) return 0;
+  const loom_op *op = loom_fusion_op(f, a->template_op);
   for (size_t i = 0; i < op->n_dep_reads + op->n_dep_writes; i++) {
     const loom_dep *dep =
         i < op->n_dep_reads ? op->dep_reads[i] : op->dep_writes[i - op->n_dep_reads];
@@ -52,12 +52,12 @@ static int64_t distance(const loom_group *a, const loom_group *b) {
 loom_fuse_score loom_fusion_score(const loom_fusion *f, int first, int second) {
   const loom_group *a = &f->groups[first], *b = &f->groups[second];
   int64_t bytes = loom_fusion_shared(f, first, second);
-  return (loom_fuse_score){
-      .kind = b->template >= 0
-                  ? 0
-                  : bytes > 0 && a->template <0 ? 2 : 1,
-                                              .same_kind = a->reduces == b->reduces && bytes > 0,
-                                              .bytes = bytes, .nearness = -distance(a, b)};
+  return (loom_fuse_score){.kind = b->template_op >= 0               ? 0
+                                   : bytes > 0 && a->template_op < 0 ? 2
+                                                                     : 1,
+                           .same_kind = a->reduces == b->reduces && bytes > 0,
+                           .bytes = bytes,
+                           .nearness = -distance(a, b)};
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */
@@ -120,10 +120,8 @@ static bool meets(const loom_dep *read, const loom_dep *write) {
 /* Between a template, which takes a buffer as a whole, and an operation that runs over all of it in
 ** order. */
 static bool meets_template(const loom_fusion *f, const loom_dep *whole, const loom_dep *other) {
-  const loom_buffer *b = &f->graph->buffers.at[other->buffer];
   return whole->buffer == other->buffer && whole->mode == LOOM_USE_WHOLE &&
-         other->mode == LOOM_USE_INDEXED && !other->indirect && other->n == 1 &&
-         other->contiguous && other->elements == b->elements && b->storage == b->elements;
+         loom_graph_covers(f->graph, other);
 }
 
 static bool is_met(const loom_fusion *f, const loom_dep *read, int writer) {
@@ -194,16 +192,24 @@ static bool updates(const loom_fusion *f, const loom_group *g) {
   return false;
 }
 
-/* Whether nothing outside the two groups needs what the first one writes. */
-static bool is_used_by(const loom_fusion *f, const loom_group *a, const loom_group *b) {
+/* Whether the operation is in the group of the template and not behind it. */
+static bool is_before(const loom_fusion *f, const loom_group *g, int op) {
+  for (int i = g->first; i >= 0; i = f->next[i]) {
+    if (i == op) return true;
+    if (i == g->template_op) return false;
+  }
+  return false;
+}
+
+/* Whether nothing needs what the first group writes but it, the template and what is before it. */
+static bool is_used_before(const loom_fusion *f, const loom_group *a, const loom_group *b) {
   for (int op = a->first; op >= 0; op = f->next[op]) {
     const loom_op *o = loom_fusion_op(f, op);
     for (size_t i = 0; i < o->n_outputs; i++) {
       const loom_buffer *buffer = &f->graph->buffers.at[o->outputs[i]];
       if (buffer->output) return false;
       for (size_t k = 0; k < buffer->n_users; k++)
-        if (!loom_fusion_in(f, buffer->users[k].op, a) &&
-            !loom_fusion_in(f, buffer->users[k].op, b))
+        if (!loom_fusion_in(f, buffer->users[k].op, a) && !is_before(f, b, buffer->users[k].op))
           return false;
     }
   }
@@ -213,10 +219,10 @@ static bool is_used_by(const loom_fusion *f, const loom_group *a, const loom_gro
 /* A template takes in what runs behind it or, used by nothing else, before it, element by element. */
 static bool suits_template(const loom_fusion *f, const loom_group *a, const loom_group *b,
                            bool depends) {
-  if (a->template <0 && b->template <0) return true;
-  const loom_group *other = a->template <0 ? a : b;
-  if (other->template >= 0 || other->reduces || updates(f, other) || !depends) return false;
-  return b->template <0 || is_used_by(f, a, b);
+  if (a->template_op < 0 && b->template_op < 0) return true;
+  const loom_group *other = a->template_op < 0 ? a : b;
+  if (other->template_op >= 0 || other->reduces || updates(f, other) || !depends) return false;
+  return b->template_op < 0 || is_used_before(f, a, b);
 }
 
 static loom_fuse_reason limits(loom_fusion *f, const loom_group *a, const loom_group *b,

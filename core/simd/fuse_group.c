@@ -56,12 +56,12 @@ static bool begin_group(loom_fusion *f, int number) {
                     .last = number,
                     .n = 1,
                     .lead = number,
-                    .template = -1,
+                    .template_op = -1,
                     .min_order = number,
                     .max_order = number,
                     .tiling = -1};
   g->opaque = (op->kind == LOOM_OP_OPAQUE && !op->extensible) || op->kind == LOOM_OP_NOP;
-  if (op->extensible) g->template = number;
+  if (op->extensible) g->template_op = number;
   g->split_scan = op->split;
   g->reduces = op->kind == LOOM_OP_REDUCTION || op->kind == LOOM_OP_SCAN;
   g->needs = g->last_need = -1;
@@ -117,10 +117,10 @@ static void join_members(loom_fusion *f, loom_group *a, const loom_group *b) {
   f->next[a->last] = b->first;
   a->last = b->last;
   a->n += b->n;
-  if (b->template >= 0 || (!a->reduces && b->reduces && a->template <0)) a->lead = b->lead;
+  if (b->template_op >= 0 || (!a->reduces && b->reduces && a->template_op < 0)) a->lead = b->lead;
   a->reduces |= b->reduces;
   a->split_scan |= b->split_scan;
-  if (a->template <0) a->template = b->template;
+  if (a->template_op < 0) a->template_op = b->template_op;
   if (b->min_order < a->min_order) a->min_order = b->min_order;
   if (b->max_order > a->max_order) a->max_order = b->max_order;
 }

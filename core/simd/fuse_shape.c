@@ -169,7 +169,7 @@ static bool join_candidates(loom_fusion *f, loom_group *a, const loom_group *b) 
 ** for: so a group of several operations is known or never asked. */
 bool loom_group_join_tilings(loom_fusion *f, loom_group *a, loom_group *b) {
   a->tiling = -1;
-  if (a->reduces || b->reduces || a->template >= 0 || b->template >= 0) return true;
+  if (a->reduces || b->reduces || a->template_op >= 0 || b->template_op >= 0) return true;
   if ((!a->tiled && !tile(f, a)) || (!b->tiled && !tile(f, b))) return false;
   for (size_t i = 0; i < b->nests.n; i++)
     if (!loom_id_set_add(&f->arena, &a->nests, b->nests.at[i])) return false;
@@ -257,7 +257,7 @@ static bool reads_from(const loom_fusion *f, int op, const loom_group *g) {
 ** template itself reads in its own way. */
 static loom_fuse_reason before_template(const loom_fusion *f, const loom_group *a,
                                         const loom_group *b) {
-  for (int op = b->first; op >= 0 && op != b->template; op = f->next[op])
+  for (int op = b->first; op >= 0 && op != b->template_op; op = f->next[op])
     if (reads_from(f, op, a) && loom_fusion_op(f, op)->extent != loom_group_extent(f, a))
       return LOOM_FUSE_EXTENTS_DIFFER;
   return LOOM_FUSE_OK;
@@ -267,13 +267,13 @@ loom_fuse_reason loom_fusion_shape(loom_fusion *f, int first, int second) {
   loom_group *a = &f->groups[first], *b = &f->groups[second];
   bool equal = loom_group_extent(f, a) == loom_group_extent(f, b) &&
                loom_group_reduction(f, a) == loom_group_reduction(f, b);
-  bool template = a->template >= 0 || b->template >= 0;
+  bool around_template = a->template_op >= 0 || b->template_op >= 0;
   if (a->split_scan != b->split_scan && (a->split_scan ? b->reduces : a->reduces))
     return LOOM_FUSE_SPLIT_SCAN;
   if (a->reduces && b->reduces) return equal ? LOOM_FUSE_OK : LOOM_FUSE_REDUCTION_EXTENTS_DIFFER;
-  if (a->reduces) return pointwise_with_reduction(f, b, a, !template);
-  if (b->reduces) return pointwise_with_reduction(f, a, b, !template);
-  if (b->template >= 0) return before_template(f, a, b);
+  if (a->reduces) return pointwise_with_reduction(f, b, a, !around_template);
+  if (b->reduces) return pointwise_with_reduction(f, a, b, !around_template);
+  if (b->template_op >= 0) return before_template(f, a, b);
   if (!equal) return LOOM_FUSE_EXTENTS_DIFFER;
-  return template ? LOOM_FUSE_OK : pointwise_pair(f, a, b);
+  return around_template ? LOOM_FUSE_OK : pointwise_pair(f, a, b);
 }

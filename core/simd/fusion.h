@@ -30,7 +30,7 @@ typedef struct loom_group {
   int n_common; /* in this round: buffers that other groups use too */
   int lead; /* the operation whose extents the group has: the template, the first that reduces, else the first */
   bool opaque, reduces, split_scan;
-  int template; /* the operation that takes in neighbours; -1: none */
+  int template_op; /* the operation that takes in neighbours; -1: none */
   int min_order, max_order;
   int needs, last_need;  /* operations of others that it needs, by place in f->needs; -1: none */
   int64_t label;         /* its place in an order in which groups may run */

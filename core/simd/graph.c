@@ -274,6 +274,15 @@ loom_status loom_graph_remove(loom_graph *g, int buffer, bool removed) {
   return LOOM_OK;
 }
 
+bool loom_graph_stamp(loom_graph *g) {
+  if (g->stamps.n < g->buffers.n &&
+      !loom_vec_reserve(g->ctx, &g->stamps, g->buffers.n - g->stamps.n))
+    return false;
+  while (g->stamps.n < g->buffers.n) g->stamps.at[g->stamps.n++] = 0;
+  g->epoch++;
+  return true;
+}
+
 bool loom_graph_use(loom_graph *g, int buffer, int op, bool order) {
   loom_buffer *b = &g->buffers.at[buffer];
   loom_user *users = (loom_user *)(uintptr_t)b->users;

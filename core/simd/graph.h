@@ -65,6 +65,17 @@ int loom_graph_bad(loom_graph *g, const char *format, ...) __attribute__((format
 /* The merged form of an access over these loops.  NULL with an error. */
 const loom_dep *loom_graph_dep(loom_graph *g, const loom_use *use, size_t n,
                                const loom_extent *loops);
+/* Whether the access runs over all of the buffer, in the order of its storage. */
+bool loom_graph_covers(const loom_graph *g, const loom_dep *dep);
+/* Of n operations those that the buffer comes from, in their order, to list: how many. */
+ptrdiff_t loom_graph_feed(loom_graph *g, size_t n, const int *ops, int buffer, int *list);
+/* The place of the template among n operations; n without one. */
+size_t loom_graph_template(const loom_graph *g, size_t n, const int *ops);
+/* The schedule of a template and those around it, to steps with room for 2 * n: how long; -1 with an
+** error. */
+ptrdiff_t loom_template_schedule(loom_graph *g, size_t n, const int *ops, int *steps);
+/* Forgets which buffers were stamped; there is a stamp for each.  False with an error. */
+bool loom_graph_stamp(loom_graph *g);
 /* Enters op as a user of the buffer, once; order gives way to any other use. */
 bool loom_graph_use(loom_graph *g, int buffer, int op, bool order);
 /* Fills op->needs.  False with an error. */

@@ -157,7 +157,7 @@ static bool rewrite_all(loom_plan *plan, const loom_kernel *k, const loom_op *op
   return true;
 }
 
-static bool map_op(loom_plan *plan, const loom_kernel *k, loom_kernel_op *out) {
+bool loom_plan_map_op(loom_plan *plan, const loom_kernel *k, loom_kernel_op *out) {
   const loom_op *op = &plan->graph->ops.at[out->op];
   ptrdiff_t place = loom_plan_nest(plan, k, op, out->reduction_on);
   if (place < 0) return false;
@@ -168,7 +168,7 @@ static bool map_op(loom_plan *plan, const loom_kernel *k, loom_kernel_op *out) {
   return rewrite_all(plan, k, op, (size_t)place, out);
 }
 
-static void forget_nests(loom_plan *plan) {
+void loom_plan_forget(loom_plan *plan) {
   plan->nests.n = plan->indices.n = 0;
   loom_idmap_clear(plan->ctx, &plan->by_index);
 }
@@ -177,7 +177,7 @@ bool loom_plan_map(loom_plan *plan, loom_kernel *k) {
   loom_ranges *ranges = (loom_ranges *)(uintptr_t)k->ranges;
   loom_kernel_op *ops = loom_arena_array(&plan->arena, k->n_ops, sizeof *ops);
   bool good = ops != NULL, on = true;
-  forget_nests(plan);
+  loom_plan_forget(plan);
   for (size_t i = 0, n = 0; good && i < k->info.n; i++) {
     int step = k->info.schedule[i];
     if (step < 0) {
@@ -185,7 +185,7 @@ bool loom_plan_map(loom_plan *plan, loom_kernel *k) {
       loom_ranges_reduction(ranges, on);
     } else {
       ops[n] = (loom_kernel_op){.op = step, .reduction_on = on};
-      good = map_op(plan, k, &ops[n++]);
+      good = loom_plan_map_op(plan, k, &ops[n++]);
     }
   }
   loom_ranges_reduction(ranges, true);

@@ -37,8 +37,9 @@ static bool check_loops(loom_graph *g, const loom_op_info *info) {
 static bool check_flags(loom_graph *g, const loom_op_info *info) {
   if (info->split && info->kind != LOOM_OP_SCAN)
     loom_graph_bad(g, "operation '%s' is split, but no scan", info->name);
-  else if (info->extensible && (info->kind != LOOM_OP_OPAQUE || info->n_writes != 1))
-    loom_graph_bad(g, "operation '%s' takes in neighbours, but is not opaque with one output",
+  else if (info->extensible &&
+           (info->kind != LOOM_OP_OPAQUE || info->n_writes != 1 || info->n_mutates > 0))
+    loom_graph_bad(g, "operation '%s' takes in neighbours, but is not opaque with one new output",
                    info->name);
   else
     return true;
@@ -184,7 +185,9 @@ static bool copy(loom_graph *g, const loom_op_info *info, loom_op *op) {
                   .n_mutates = info->n_mutates,
                   .hint = info->hint,
                   .split = info->split,
-                  .extensible = info->extensible};
+                  .extensible = info->extensible,
+                  .keeps_zero = info->keeps_zero,
+                  .keeps_type = info->keeps_type};
   op->name = loom_arena_string(&g->arena, info->name);
   if (info->reduction) op->reduction = loom_arena_string(&g->arena, info->reduction);
   if (info->call) op->call = loom_arena_string(&g->arena, info->call);

@@ -40,7 +40,8 @@ static void mark_kernel(loom_ctx *ctx, const loom_kernel *k) {
   mark_one(ctx, k->flops);
   mark_one(ctx, k->bytes);
   for (size_t i = 0; i < k->info.tiling.n; i++) mark_one(ctx, k->info.tiling.extent[i]);
-  for (size_t i = 0; i < k->n_ops; i++) mark_op(ctx, &k->ops[i]);
+  for (size_t i = 0; k->ops && i < k->n_ops; i++) mark_op(ctx, &k->ops[i]);
+  for (size_t i = 0; i < k->n_parts; i++) mark_one(ctx, k->parts[i].tiling.extent[0]);
   for (int i = 0; i < 2; i++) {
     mark_traffic(ctx, &k->one_pass[i]);
     mark_traffic(ctx, &k->looped[i]);
@@ -63,6 +64,9 @@ loom_plan *loom_plan_new(loom_graph *g) {
 }
 
 static void free_ranges(const loom_kernel *k) {
+  for (size_t i = 0; i < k->n_parts; i++)
+    if (k->parts[i].ranges != k->ranges)
+      loom_ranges_free((loom_ranges *)(uintptr_t)k->parts[i].ranges);
   loom_ranges_free((loom_ranges *)(uintptr_t)k->ranges);
 }
 
@@ -131,6 +135,12 @@ static bool has_loops(const loom_op *op) {
   return op->kind != LOOM_OP_OPAQUE && op->kind != LOOM_OP_NOP;
 }
 
+/* Whether it is a kernel around a template. */
+static bool has_template(const loom_plan *plan, const loom_kernel_info *info) {
+  return loom_graph_template(plan->graph, info->n, info->schedule) < info->n &&
+         (info->n > 1 || info->tiling.n > 0);
+}
+
 static bool check_op(loom_plan *plan, const loom_kernel_info *info, size_t n_ops, int number) {
   loom_graph *g = plan->graph;
   if (number < 0 || (size_t)number >= g->ops.n) {
@@ -140,7 +150,7 @@ static bool check_op(loom_plan *plan, const loom_kernel_info *info, size_t n_ops
   const loom_op *op = &g->ops.at[number];
   if (plan->kernel_of.at[number] >= 0)
     loom_graph_bad(g, "operation '%s' is in a kernel already", op->name);
-  else if (!has_loops(op) && (n_ops > 1 || info->n > 1))
+  else if (!has_loops(op) && !op->extensible && (n_ops > 1 || info->n > 1))
     loom_graph_bad(g, "operation '%s' has no loops and must be a kernel of its own", op->name);
   else
     return true;
@@ -208,6 +218,15 @@ static void plan_call(loom_kernel *k, const loom_op *op) {
   k->flops = op->flops;
 }
 
+/* A template and what it takes in. */
+static bool plan_template(loom_plan *plan, loom_kernel *k) {
+  k->kind = LOOM_OP_OPAQUE;
+  if (!loom_plan_template(plan, k)) return false;
+  k->flops = plan->graph->ops.at[k->template_op].flops;
+  return loom_plan_width(plan, k) && loom_plan_storage(plan, k) &&
+         loom_plan_template_bytes(plan, k) && loom_plan_layouts(plan, k);
+}
+
 static bool plan_loops(loom_plan *plan, loom_kernel *k) {
   const loom_kernel_info *info = &k->info;
   const loom_given *given = &plan->graph->given;
@@ -231,14 +250,16 @@ int loom_plan_kernel(loom_plan *plan, const loom_kernel_info *info) {
     return -1;
   loom_kernel *k = loom_arena_new(&plan->arena, sizeof *k);
   if (!k) return -1;
-  *k = (loom_kernel){.info = *info, .n_ops = n_ops};
+  *k = (loom_kernel){.info = *info, .n_ops = n_ops, .template_op = -1};
   k->info.schedule = loom_plan_copy(plan, info->n, info->schedule, sizeof *info->schedule);
   if (!k->info.schedule) return -1;
   bool good = enter_ops(plan, k, number);
   const loom_op *first = NULL;
   for (size_t i = 0; good && !first; i++)
     if (info->schedule[i] >= 0) first = &plan->graph->ops.at[info->schedule[i]];
-  if (good && has_loops(first))
+  if (good && has_template(plan, info))
+    good = plan_template(plan, k);
+  else if (good && has_loops(first))
     good = plan_loops(plan, k);
   else if (good)
     plan_call(k, first);

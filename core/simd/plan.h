@@ -57,6 +57,13 @@ bool loom_plan_storage(loom_plan *plan, loom_kernel *k); /* groups, never_stored
 bool loom_plan_bytes(loom_plan *plan, loom_kernel *k);   /* bytes */
 bool loom_plan_layouts(loom_plan *plan, loom_kernel *k); /* mixed */
 
+/* The steps of a kernel around a template: ops, parts, ranges; bytes. */
+bool loom_plan_template(loom_plan *plan, loom_kernel *k);
+bool loom_plan_template_bytes(loom_plan *plan, loom_kernel *k);
+/* Of the step loom_plan_map: forgets nests and indices; one operation on the ranges of the kernel. */
+void loom_plan_forget(loom_plan *plan);
+bool loom_plan_map_op(loom_plan *plan, const loom_kernel *k, loom_kernel_op *out);
+
 /* The i-th operation of the kernel. */
 static inline const loom_op *loom_plan_op(const loom_plan *plan, const loom_kernel *k, size_t i) {
   return &plan->graph->ops.at[k->ops[i].op];

@@ -102,25 +102,38 @@ static bool begin(scheduler *s, loom_expr extent, loom_expr reduction_extent) {
   s->extent = loom_simplify(g->ctx, extent);
   s->reduction_extent = loom_simplify(g->ctx, reduction_extent);
   s->reduces = s->reduction_extent != loom_int(g->ctx, 1);
-  if (!loom_vec_reserve(g->ctx, &g->stamps, g->buffers.n - g->stamps.n)) return false;
-  while (g->stamps.n < g->buffers.n) g->stamps.at[g->stamps.n++] = 0;
-  forget_buffers(s);
-  return !loom_base_failed(g->ctx);
+  s->touches = false;
+  return loom_graph_stamp(g) && !loom_base_failed(g->ctx);
+}
+
+static bool check(loom_graph *g, size_t n, const int *ops, loom_expr extent,
+                  loom_expr reduction_extent) {
+  if (!loom_size_check(g->ctx, extent, "the extent of a kernel") ||
+      !loom_size_check(g->ctx, reduction_extent, "the reduction extent of a kernel"))
+    return false;
+  for (size_t i = 0; i < n; i++) {
+    if (ops[i] >= 0 && (size_t)ops[i] < g->ops.n) continue;
+    loom_graph_bad(g, "there is no operation number %d to be scheduled", ops[i]);
+    return false;
+  }
+  return true;
+}
+
+/* Whether the scheduler's extents are those of a template and nothing is reduced. */
+static bool has_extents(const scheduler *s, const loom_op *op) {
+  return !s->reduces && op->extent == s->extent;
 }
 
 ptrdiff_t loom_schedule(loom_graph *g, size_t n, const int *ops, loom_expr extent,
                         loom_expr reduction_extent, int *steps) {
   scheduler s = {.g = g, .steps = steps};
-  if (!loom_size_check(g->ctx, extent, "the extent of a kernel") ||
-      !loom_size_check(g->ctx, reduction_extent, "the reduction extent of a kernel"))
-    return -1;
+  if (!check(g, n, ops, extent, reduction_extent)) return -1;
   bool good = begin(&s, extent, reduction_extent), fits = true;
+  size_t template_op = loom_graph_template(g, n, ops);
+  if (good && template_op < n && n > 1)
+    return has_extents(&s, &g->ops.at[ops[template_op]]) ? loom_template_schedule(g, n, ops, steps)
+                                                         : 0;
   for (size_t i = 0; good && fits && i < n; i++) {
-    if (ops[i] < 0 || (size_t)ops[i] >= g->ops.n) {
-      loom_graph_bad(g, "there is no operation number %d to be scheduled", ops[i]);
-      good = false;
-      break;
-    }
     const loom_op *op = &g->ops.at[ops[i]];
     place where = place_of(g->ctx, op, s.extent, s.reduction_extent);
     if (where == INSIDE)

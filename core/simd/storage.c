@@ -61,6 +61,18 @@ static bool same_storage(loom_ctx *ctx, const loom_buffer *a, const loom_buffer 
          part <= whole && (double)part >= 0.95 * (double)whole;
 }
 
+/* What is behind the template may overwrite only what nothing else in the kernel makes or reads: the
+** rest runs for other elements at the same time. */
+static bool is_free_of_template(const storage *s, const loom_buffer *b) {
+  if (s->kernel->template_op < 0) return true;
+  if (s->plan->kernel_of.at[b->writer] == s->number) return false;
+  for (size_t i = 0; i < b->n_users; i++)
+    if (s->plan->kernel_of.at[b->users[i].op] == s->number &&
+        !loom_graph_depends(s->plan->graph, b->users[i].op, s->kernel->template_op))
+      return false;
+  return true;
+}
+
 /* Whether all users of the buffer in the kernel access it in one way. */
 static bool accessed_one_way(const storage *s, const loom_buffer *b, int buffer) {
   const loom_dep *seen = NULL;
@@ -81,7 +93,8 @@ static bool can_reuse(const storage *s, int op, int from, int to) {
   return b->writer >= 0 && s->plan->graph->ops.at[b->writer].kind != LOOM_OP_NOP && !b->removed &&
          b->updates < 0 && is_last_use(s, b, op) &&
          writes_where_read(&s->plan->graph->ops.at[op], from) &&
-         same_storage(s->plan->ctx, b, &buffers[to]) && accessed_one_way(s, b, from);
+         same_storage(s->plan->ctx, b, &buffers[to]) && accessed_one_way(s, b, from) &&
+         is_free_of_template(s, b);
 }
 
 static bool push(storage *s, group *g, int buffer) {
@@ -144,6 +157,13 @@ static bool keep_groups(storage *s) {
   return true;
 }
 
+static bool is_listed(const loom_plan *plan, int buffer) {
+  for (size_t i = 0; i < plan->numbers.n; i++)
+    if (plan->numbers.at[i] == buffer) return true;
+  return false;
+}
+
+/* What two inputs of a template come from is in the kernel twice. */
 static bool find_never_stored(storage *s) {
   loom_plan *plan = s->plan;
   plan->numbers.n = 0;
@@ -151,6 +171,7 @@ static bool find_never_stored(storage *s) {
     const loom_op *op = loom_plan_op(plan, s->kernel, i);
     for (size_t j = 0; j < op->n_outputs; j++)
       if (s->group_of[op->outputs[j]] == 0 && is_local(s, op->outputs[j]) &&
+          !(s->kernel->n_parts > 1 && is_listed(plan, op->outputs[j])) &&
           !loom_vec_push(plan->ctx, &plan->numbers, op->outputs[j]))
         return false;
   }

@@ -227,9 +227,10 @@ static int l_buffer(lua_State *L) {
 /* g:op {name =, kind =, reduce =, call =, inputs =, pointwise =, reduction =, reads =, writes =,
 ** mutates =, after =, hint =} -> g.  [-0, +1|3, v] */
 static int l_op(lua_State *L) {
-  static const char *const names[] = {"name",      "kind",      "reduce", "call",       "inputs",
-                                      "pointwise", "reduction", "reads",  "writes",     "mutates",
-                                      "after",     "hint",      "split",  "extensible", NULL};
+  static const char *const names[] = {
+      "name",      "kind",       "reduce",     "call",       "inputs", "pointwise",
+      "reduction", "reads",      "writes",     "mutates",    "after",  "hint",
+      "split",     "extensible", "keeps_zero", "keeps_type", NULL};
   bind_scope s;
   loom_graph *g = bind_check_graph(&s, L, 1);
   lua_settop(L, 2);
@@ -240,6 +241,8 @@ static int l_op(lua_State *L) {
   info.hint = (loom_reduction_hint)option_field(L, "hint", hints);
   info.split = bind_flag(L, 2, "split");
   info.extensible = bind_flag(L, 2, "extensible");
+  info.keeps_zero = bind_flag(L, 2, "keeps_zero");
+  info.keeps_type = bind_flag(L, 2, "keeps_type");
   lua_getfield(L, 2, "reduce");
   info.reduction = bind_optional_text(L, lua_gettop(L));
   lua_getfield(L, 2, "call");
@@ -406,6 +409,8 @@ static void push_op(bind_scope *s, const loom_graph *g, int i) {
   bind_set_string(L, "hint", loom_reduction_hint_name(op->hint));
   if (op->split) bind_set_boolean(L, "split", true);
   if (op->extensible) bind_set_boolean(L, "extensible", true);
+  if (op->keeps_zero) bind_set_boolean(L, "keeps_zero", true);
+  if (op->keeps_type) bind_set_boolean(L, "keeps_type", true);
   bind_set_expr(s, "extent", op->extent);
   bind_set_expr(s, "reduction_extent", op->reduction_extent);
   set_deps(s, g, "dep_reads", op->n_dep_reads, op->dep_reads);

@@ -161,15 +161,15 @@ static void set_buffers(lua_State *L, const loom_graph *g, const char *key, size
   lua_setfield(L, -2, key);
 }
 
-static void set_strides(bind_scope *s, const loom_kernel *k, const loom_kernel_access *a) {
+static void set_strides(bind_scope *s, const loom_tiling *tiling, const loom_kernel_access *a) {
   if (a->indirect) return;
-  lua_createtable(s->L, 0, (int)k->info.tiling.n);
-  for (size_t i = 0; i < k->info.tiling.n; i++)
-    bind_set_expr(s, prefixes[k->info.tiling.prefix[i]], a->strides[i]);
+  lua_createtable(s->L, 0, (int)tiling->n);
+  for (size_t i = 0; i < tiling->n; i++)
+    bind_set_expr(s, prefixes[tiling->prefix[i]], a->strides[i]);
   lua_setfield(s->L, -2, "strides");
 }
 
-static void push_access(bind_scope *s, const loom_graph *g, const loom_kernel *k,
+static void push_access(bind_scope *s, const loom_graph *g, const loom_tiling *tiling,
                         const loom_kernel_access *a) {
   lua_State *L = s->L;
   lua_createtable(L, 0, 8);
@@ -181,7 +181,15 @@ static void push_access(bind_scope *s, const loom_graph *g, const loom_kernel *k
   bind_set_boolean(L, "indirect", a->indirect);
   bind_set_boolean(L, "broadcasted", a->broadcasted);
   bind_set_boolean(L, "narrow", a->narrow);
-  set_strides(s, k, a);
+  set_strides(s, tiling, a);
+}
+
+/* The tiling of the part of the kernel that the operation is in. */
+static const loom_tiling *tiling_of(const loom_kernel *k, const loom_kernel_op *op) {
+  for (size_t i = 0; i < k->n_parts; i++)
+    if (op >= k->parts[i].ops && op < k->parts[i].ops + k->parts[i].n_ops)
+      return &k->parts[i].tiling;
+  return &k->info.tiling;
 }
 
 static void push_kernel_op(bind_scope *s, const loom_graph *g, const loom_kernel *k,
@@ -198,7 +206,7 @@ static void push_kernel_op(bind_scope *s, const loom_graph *g, const loom_kernel
   lua_setfield(L, -2, "reduction");
   lua_createtable(L, (int)op->n_accesses, 0);
   for (size_t i = 0; i < op->n_accesses; i++) {
-    push_access(s, g, k, &op->accesses[i]);
+    push_access(s, g, tiling_of(k, op), &op->accesses[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "accesses");
@@ -294,6 +302,43 @@ static void set_mixed(lua_State *L, const loom_graph *g, const loom_kernel *k) {
   lua_setfield(L, -2, "mixed_layouts");
 }
 
+static void push_part(bind_scope *s, const loom_graph *g, const loom_kernel *k,
+                      const loom_template_part *part) {
+  lua_State *L = s->L;
+  size_t first = (size_t)(part->ops - k->ops);
+  lua_createtable(L, 0, 8);
+  bind_set_string(L, "role", part->ranges == k->ranges ? "output" : "input");
+  bind_set_string(L, "buffer", buffer_name(g, part->buffer));
+  bind_push_tiling(s, &part->tiling);
+  lua_setfield(L, -2, "tiling");
+  bind_push_entries(s, part->ranges, 0);
+  lua_setfield(L, -2, "entries");
+  bind_set_integer(L, "first", (lua_Integer)first + 1);
+  bind_set_integer(L, "last", (lua_Integer)(first + part->n_ops));
+  bind_set_boolean(L, "keeps_zero", part->keeps_zero);
+  bind_set_boolean(L, "keeps_type", part->keeps_type);
+}
+
+static void set_template(bind_scope *s, const loom_graph *g, const loom_kernel *k) {
+  lua_State *L = s->L;
+  const loom_op *ops;
+  loom_graph_ops(g, &ops);
+  bind_set_string(L, "template", ops[k->template_op].name);
+  lua_createtable(L, (int)k->n_parts, 0);
+  for (size_t i = 0; i < k->n_parts; i++) {
+    push_part(s, g, k, &k->parts[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  lua_setfield(L, -2, "parts");
+}
+
+static void set_memory(bind_scope *s, const loom_kernel *k) {
+  lua_createtable(s->L, 0, 2);
+  set_traffic(s, "one_pass", k->one_pass);
+  set_traffic(s, "looped", k->looped);
+  lua_setfield(s->L, -2, "memory");
+}
+
 static void set_loops_facts(bind_scope *s, const loom_graph *g, const loom_kernel *k) {
   lua_State *L = s->L;
   bind_push_list(s, 2, (loom_expr[]){k->info.extent, k->info.reduction_extent});
@@ -308,10 +353,10 @@ static void set_loops_facts(bind_scope *s, const loom_graph *g, const loom_kerne
   bind_set_boolean(L, "narrow", k->narrow);
   bind_set_boolean(L, "narrow_proved", k->narrow_proved);
   if (k->kind == LOOM_OP_REDUCTION) bind_set_string(L, "hint", loom_reduction_hint_name(k->hint));
-  lua_createtable(L, 0, 2);
-  set_traffic(s, "one_pass", k->one_pass);
-  set_traffic(s, "looped", k->looped);
-  lua_setfield(L, -2, "memory");
+  if (k->template_op >= 0)
+    set_template(s, g, k);
+  else
+    set_memory(s, k);
   set_groups(L, g, k);
   set_arguments(s, g, k);
   set_buffers(L, g, "never_stored", k->n_never_stored, k->never_stored);
