@@ -184,7 +184,7 @@ local function rule_tilings(kernel)
     add(assert(g:tiling(kernel.schedule, kernel.extents, options)))
   end
   for tiles = 2, 3 do
-    local scored = g:coalesced_tiling(kernel.schedule, kernel.extents, tiles)
+    local scored = g:coalesced_tiling(kernel.schedule, kernel.extents, { max_tiles = tiles })
     if scored then add(scored.tiling) end
   end
   return list

@@ -67,6 +67,12 @@ LOOM_API bool loom_zero_of(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_
 /* The whole number f such that e is 1 where its variable is f and its products are 0: split into
 ** outer * f + inner the address grows by one along the outer part.  False: none, or an error. */
 LOOM_API bool loom_unit_factor(loom_ctx *ctx, loom_expr e, loom_expr *factor);
+/* The split of a loop of size t * m, m > 1, into outer * t + inner for which e grows by exactly one with
+** every step of the outer part, at all points of the n loops and for all sizes that their assumptions
+** and what is given allow; 1: of the loop itself.  False: none (over sizes in numbers; over symbols
+** none is proved), or an error. */
+LOOM_API bool loom_unit_split(loom_ctx *ctx, loom_expr e, size_t n, const loom_extent *loops,
+                              size_t loop, const loom_given *given, loom_expr *split);
 /* The first of n loops along which e grows by exactly one element at the origin; -1: none. */
 LOOM_API ptrdiff_t loom_unit_loop(loom_ctx *ctx, loom_expr e, size_t n, const loom_extent *loops,
                                   const loom_given *given);
@@ -89,14 +95,17 @@ typedef struct loom_coalescing {
   const loom_extent *loops; /* common to all operations: n0, n1, ..., pointwise first */
   size_t n_reads, n_writes, n_coalesced;
   const loom_common_address *reads, *writes;
-  const loom_coalesced *coalesced; /* in order of first occurrence */
-  loom_expr split_variable;        /* LOOM_NONE: no split is suggested */
-  int64_t split_factor, split_score;
+  const loom_coalesced *coalesced;        /* in order of first occurrence */
+  loom_expr split_variable, split_factor; /* LOOM_NONE: no split is suggested */
+  int64_t split_score;
 } loom_coalescing;
 
 /* The analysis of a kernel.  NULL without an error: it gives up (an extent is not a number, or an
-** index holds a value loaded at run time). */
-LOOM_API LOOM_GIVE loom_coalescing *loom_coalesce(loom_graph *g, const loom_kernel_steps *steps);
+** index holds a value loaded at run time).  exact: an address counts as walked along a loop, and a split
+** is suggested, where loom_unit_split proves it, not where the address looks so near the origin; sizes
+** may be symbols with hints, at which scores are taken: the split then is one for all sizes. */
+LOOM_API LOOM_GIVE loom_coalescing *loom_coalesce(loom_graph *g, const loom_kernel_steps *steps,
+                                                  bool exact);
 LOOM_API void loom_coalescing_free(loom_coalescing *c);
 
 /* Tilings along coalesced variables: each with the scores of its ranges (-1: none). */

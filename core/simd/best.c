@@ -54,7 +54,7 @@ static bool add_rules(chooser *c) {
 }
 
 static bool add_coalesced(chooser *c) {
-  loom_coalescing *found = loom_coalesce(c->g, c->steps);
+  loom_coalescing *found = loom_coalesce(c->g, c->steps, false);
   bool good = loom_error_status(c->g->ctx) == LOOM_OK;
   for (size_t tiles = 2; good && found && tiles <= 3; tiles++) {
     loom_scored_tiling scored;

@@ -33,7 +33,7 @@ typedef struct analysis {
   owned_coalescing *out;
   loom_extent *loops;
   size_t n;
-  bool gives_up;
+  bool exact, gives_up;
   address_list reads, writes;
   LOOM_VEC(loom_expr) variables, values; /* of one operation */
   loom_split split;
@@ -54,6 +54,7 @@ static void mark(loom_owner *owner, loom_ctx *ctx) {
     loom_gc_mark(ctx, s->loops[i].variable);
     loom_gc_mark(ctx, s->loops[i].size);
   }
+  if (s->split_factor != LOOM_NONE) loom_gc_mark(ctx, s->split_factor);
   mark_addresses(ctx, s->n_reads, s->reads);
   mark_addresses(ctx, s->n_writes, s->writes);
 }
@@ -187,36 +188,58 @@ static bool add_score(analysis *a, size_t loop, int64_t score) {
 
 typedef struct tally {
   size_t loop;
-  int64_t factor, score;
+  loom_expr factor;
+  int64_t score;
 } tally;
 typedef LOOM_VEC(tally) tallies;
 
-static bool add_tally(analysis *a, tallies *list, size_t loop, int64_t factor, int64_t score) {
+static bool add_tally(analysis *a, tallies *list, size_t loop, loom_expr factor, int64_t score) {
   for (size_t i = 0; i < list->n; i++)
     if (list->at[i].loop == loop && list->at[i].factor == factor)
       return !__builtin_add_overflow(list->at[i].score, score, &list->at[i].score);
   return loom_vec_push(a->ctx, list, ((tally){loop, factor, score}));
 }
 
+/* Whether both parts of the loop split by the factor have more than a few elements, at the hints. */
+static bool is_worth_it(analysis *a, size_t loop, loom_expr factor) {
+  enum { LEAST = 8 };
+  int64_t f, size;
+  loom_expr inner, all;
+  return loom_hint_value(a->ctx, factor, &a->g->given, &inner) && loom_as_int(a->ctx, inner, &f) &&
+         loom_hint_value(a->ctx, a->loops[loop].size, &a->g->given, &all) &&
+         loom_as_int(a->ctx, all, &size) && f > LEAST && f < size && size / f > LEAST;
+}
+
+/* The factor by which the loop is split so that the address is walked along its outer part: proved for
+** all points, or as the reference finds it from the address along that loop alone. */
+static bool find_factor(analysis *a, loom_expr index, size_t loop, loom_expr *factor) {
+  loom_expr zero = loom_int(a->ctx, 0);
+  if (a->exact) return loom_unit_split(a->ctx, index, a->n, a->loops, loop, &a->g->given, factor);
+  for (size_t k = 0; k < a->n; k++)
+    if (k != loop) index = loom_substitute(a->ctx, index, 1, &a->loops[k].variable, &zero);
+  return loom_unit_factor(a->ctx, index, factor);
+}
+
 /* Splits that would let the address be walked along the outer part of a loop. */
 static bool tally_splits(analysis *a, loom_expr index, int64_t score, tallies *list) {
-  enum { LEAST = 8 };
   for (size_t v = 0; v < a->n; v++) {
-    loom_expr e = index, zero = loom_int(a->ctx, 0), factor;
-    int64_t f, size;
+    loom_expr factor;
     if (!loom_occurs(a->ctx, a->loops[v].variable, index)) continue;
-    for (size_t k = 0; k < a->n; k++)
-      if (k != v) e = loom_substitute(a->ctx, e, 1, &a->loops[k].variable, &zero);
-    if (!loom_unit_factor(a->ctx, e, &factor)) {
-      if (loom_error_status(a->ctx) != LOOM_OK) return false;
-      continue;
-    }
-    if (!loom_as_int(a->ctx, factor, &f) || !loom_as_int(a->ctx, a->loops[v].size, &size) ||
-        f <= LEAST || f >= size || size / f <= LEAST)
-      continue;
-    if (!add_tally(a, list, v, f, score)) return false;
+    if (find_factor(a, index, v, &factor) && is_worth_it(a, v, factor) &&
+        !add_tally(a, list, v, factor, score))
+      return false;
+    if (loom_error_status(a->ctx) != LOOM_OK) return false;
   }
   return true;
+}
+
+/* The loop along which the address is walked: at every point, or as the reference looks. */
+static ptrdiff_t find_loop(analysis *a, loom_expr index) {
+  loom_expr one = loom_int(a->ctx, 1), factor;
+  if (!a->exact) return loom_unit_loop(a->ctx, index, a->n, a->loops, &a->g->given);
+  for (size_t v = 0; v < a->n; v++)
+    if (find_factor(a, index, v, &factor) && factor == one) return (ptrdiff_t)v;
+  return -1;
 }
 
 static int64_t weight_of(const analysis *a, const address_item *item, bool write) {
@@ -232,7 +255,7 @@ static bool score_item(analysis *a, const address_item *item, bool write, tallie
   if (!loom_as_int(a->ctx, all, &points)) return false;
   if (points == 0) return true;
   if (__builtin_mul_overflow(points, weight_of(a, item, write), &score)) return false;
-  ptrdiff_t loop = loom_unit_loop(a->ctx, item->index, a->n, a->loops, &a->g->given);
+  ptrdiff_t loop = find_loop(a, item->index);
   return loop >= 0 ? add_score(a, (size_t)loop, score) : tally_splits(a, item->index, score, list);
 }
 
@@ -307,11 +330,17 @@ static bool analyse(analysis *a) {
   return a->out->shown.reads && a->out->shown.writes;
 }
 
+/* Whether the analysis can handle the size: a number, and exactly one with hints too. */
+static bool has_size(const analysis *a, loom_expr size) {
+  loom_expr value;
+  return loom_expr_is_num(a->ctx, size) ||
+         (a->exact && loom_hint_value(a->ctx, size, &a->g->given, &value));
+}
+
 /* Whether there is nothing that the analysis cannot handle. */
 static bool begin(analysis *a) {
   if (!loom_steps_stamp(a->g, a->steps)) return false;
-  a->gives_up = !loom_expr_is_num(a->ctx, a->steps->extent) ||
-                !loom_expr_is_num(a->ctx, a->steps->reduction_extent);
+  a->gives_up = !has_size(a, a->steps->extent) || !has_size(a, a->steps->reduction_extent);
   for (size_t i = 0; i < a->steps->n; i++)
     if (a->steps->schedule[i] >= 0) look_for_gathers(a, &a->g->ops.at[a->steps->schedule[i]]);
   return !loom_base_failed(a->ctx);
@@ -322,13 +351,13 @@ static void free_list(loom_ctx *ctx, address_list *list) {
   loom_vec_free(ctx, list);
 }
 
-loom_coalescing *loom_coalesce(loom_graph *g, const loom_kernel_steps *steps) {
+loom_coalescing *loom_coalesce(loom_graph *g, const loom_kernel_steps *steps, bool exact) {
   loom_ctx *ctx = g->ctx;
   loom_kernel_steps simple = *steps;
   if (!loom_steps_check(g, steps)) return NULL;
   simple.extent = loom_simplify(ctx, steps->extent);
   simple.reduction_extent = loom_simplify(ctx, steps->reduction_extent);
-  analysis a = {.g = g, .ctx = ctx, .steps = &simple};
+  analysis a = {.g = g, .ctx = ctx, .steps = &simple, .exact = exact};
   if (!begin(&a) || a.gives_up) return NULL;
   a.out = new_coalescing(ctx);
   bool good = a.out && analyse(&a) && !loom_base_failed(ctx);

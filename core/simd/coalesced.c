@@ -67,10 +67,10 @@ static side cut(maker *m, size_t first, size_t last, const bool *chosen, bool us
       previous = score;
       continue;
     }
-    loom_expr factor = loom_int(m->ctx, m->c->split_factor);
     if (use_split && loop.variable == m->c->split_variable) {
-      add(&s, loom_mul(m->ctx, product, loom_floor_div(m->ctx, loop.size, factor)),
-          m->c->split_score);
+      loom_expr factor = m->c->split_factor;
+      loom_expr outer = loom_simplify(m->ctx, loom_floor_div(m->ctx, loop.size, factor));
+      add(&s, loom_mul(m->ctx, product, outer), m->c->split_score);
       add(&s, factor, score);
       previous = 0;
     } else {

@@ -3,10 +3,7 @@
 ** Invariant: two points have the same number exactly if they are in the same sector. */
 #include "simd/points.h"
 
-#include <math.h>
 #include <string.h>
-
-enum { BATCH = 256 };
 
 /* ---- numbering sectors -------------------------------------------------------------------- */
 
@@ -41,80 +38,35 @@ static void end_numbering(numbering *t, uint32_t n_points) {
   if (t->sectors) loom_realloc_array(t->ctx, t->sectors, n_points, 0, sizeof *t->sectors);
 }
 
-/* ---- evaluating --------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------- */
 
-typedef struct evaluator {
-  const loom_numeric_nest *nest;
-  loom_points *points;
-  numbering numbers;
-  int64_t width;
-  double begin; /* the index at the beginning of the run */
-} evaluator;
-
-/* The values of the loops at points first, first + 1, ..., one row of BATCH for each loop. */
-static void fill(const loom_numeric_nest *nest, uint32_t first, size_t count, double *rows) {
-  for (size_t k = 0; k < count; k++) {
-    int64_t left = ((int64_t)first + (int64_t)k) / nest->repeats;
-    for (size_t i = nest->n; i-- > 0; left /= nest->sizes[i])
-      rows[i * BATCH + k] = (double)(left % nest->sizes[i]);
+static void number_all(loom_points *p, numbering *numbers, const int64_t *values, int64_t width,
+                       uint32_t run) {
+  for (uint32_t i = 0; i < p->n; i++) {
+    p->reduces |= values[i] != values[i - i % run];
+    p->sector[i] = number_of(numbers, loom_floor_quotient(values[i], width));
   }
-}
-
-static bool take(evaluator *e, const double *values, uint32_t first, size_t count) {
-  for (size_t k = 0; k < count; k++) {
-    double v = values[k];
-    if (!(fabs(v) < 9007199254740992.0) || v != floor(v)) return false;
-    if ((first + k) % e->nest->run == 0) e->begin = v;
-    if (v != e->begin) e->points->reduces = true;
-    int64_t sector = loom_floor_quotient((int64_t)v, e->width);
-    e->points->sector[first + k] = number_of(&e->numbers, sector);
-  }
-  return true;
-}
-
-static bool evaluate(evaluator *e, const loom_program *program, double *memory) {
-  const double *inputs[LOOM_MOST_DIGITS];
-  double *outputs[] = {memory + e->nest->n * BATCH};
-  for (size_t i = 0; i < e->nest->n; i++) inputs[i] = memory + i * BATCH;
-  for (uint32_t first = 0; first < e->nest->n_points; first += BATCH) {
-    uint32_t left = e->nest->n_points - first;
-    size_t count = left < BATCH ? left : BATCH;
-    fill(e->nest, first, count, memory);
-    if (loom_program_eval(program, count, inputs, outputs) != LOOM_OK) {
-      loom_error_memory(e->numbers.ctx);
-      return false;
-    }
-    if (!take(e, outputs[0], first, count)) return false;
-  }
-  return true;
-}
-
-static void shrink(loom_points *p, uint32_t run) {
+  p->n_sectors = numbers->n;
   if (p->reduces) return;
   p->n /= run;
   for (uint32_t i = 0; i < p->n; i++) p->sector[i] = p->sector[(size_t)i * run];
 }
 
-bool loom_points_of(loom_arena *arena, loom_expr index, const loom_numeric_nest *nest,
+bool loom_points_of(loom_arena *arena, loom_expr index, const loom_numeric_nest *nest, uint32_t run,
                     int64_t width, loom_points *out) {
   loom_ctx *ctx = arena->ctx;
-  if (nest->n > LOOM_MOST_DIGITS) return false;
-  *out = (loom_points){.n = nest->n_points};
-  evaluator e = {.nest = nest, .points = out, .numbers.ctx = ctx, .width = width};
-  size_t room = (nest->n + 1) * BATCH;
-  out->sector = loom_arena_array(arena, nest->n_points, sizeof *out->sector);
-  double *memory = loom_realloc_array(ctx, NULL, 0, room, sizeof *memory);
-  loom_program *program = loom_compile(ctx, 1, &index, nest->n, nest->variables);
-  bool good = out->sector && memory && program && begin_numbering(&e.numbers, nest->n_points) &&
-              evaluate(&e, program, memory);
-  out->n_sectors = e.numbers.n;
-  end_numbering(&e.numbers, nest->n_points);
-  loom_program_free(program);
-  if (memory) loom_realloc_array(ctx, memory, room, 0, sizeof *memory);
-  if (!good) return false;
-  shrink(out, nest->run);
-  out->seen = loom_arena_array(arena, out->n_sectors, sizeof *out->seen);
-  return out->seen != NULL;
+  uint32_t n = nest->n_points;
+  numbering numbers = {.ctx = ctx};
+  *out = (loom_points){.n = n};
+  out->sector = loom_arena_array(arena, n, sizeof *out->sector);
+  int64_t *values = loom_realloc_array(ctx, NULL, 0, n, sizeof *values);
+  bool good = out->sector && values && loom_nest_values(ctx, index, nest, values) &&
+              begin_numbering(&numbers, n);
+  if (good) number_all(out, &numbers, values, width, run);
+  end_numbering(&numbers, n);
+  if (values) loom_realloc_array(ctx, values, n, 0, sizeof *values);
+  if (good) out->seen = loom_arena_array(arena, out->n_sectors, sizeof *out->seen);
+  return good && out->seen;
 }
 
 /* ---- counting ----------------------------------------------------------------------------- */

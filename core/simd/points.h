@@ -5,6 +5,7 @@
 
 #include "model/arena.h"
 #include "simd/sectors.h"
+#include "simd/values.h"
 
 /* The sector of every point of a nest, by running number of the point; sectors are numbered from 0. */
 typedef struct loom_points {
@@ -15,18 +16,9 @@ typedef struct loom_points {
   uint32_t block;
 } loom_points;
 
-/* A nest in numbers, of which every point is there `repeats` times in a row; its innermost `run` points
-** are those of the reduction. */
-typedef struct loom_numeric_nest {
-  size_t n;
-  const loom_expr *variables;
-  const int64_t *sizes;
-  uint32_t n_points, run, repeats;
-} loom_numeric_nest;
-
-/* The index at all points of the nest.  False: it is not an integer of less than 2^53 everywhere, or an
-** error. */
-bool loom_points_of(loom_arena *arena, loom_expr index, const loom_numeric_nest *nest,
+/* The index at all points of the nest; its innermost `run` points are those of the reduction.  False: it
+** is not an integer of less than 2^53 everywhere, or an error. */
+bool loom_points_of(loom_arena *arena, loom_expr index, const loom_numeric_nest *nest, uint32_t run,
                     int64_t width, loom_points *out);
 /* As loom_placed_sectors; the ranges of the grid have n points together.  Time: n. */
 int64_t loom_points_sectors(loom_points *p, const loom_grid *grid);

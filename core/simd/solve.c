@@ -53,19 +53,17 @@ static loom_expr ratio(loom_ctx *ctx, void *data, loom_expr e) {
 
 typedef struct parts {
   loom_ctx *ctx;
-  loom_expr variable, sum, required; /* the value at which the products vanish; LOOM_NONE: any */
+  loom_expr variable, sum, products; /* those terms that must vanish */
 } parts;
 
-/* Some factor of the product must vanish where the others do; false: it cannot. */
+/* Some factor of the product can vanish; false: none can. */
 static bool require(parts *p, loom_expr term) {
   bool found = false;
-  for (size_t i = 0, n = loom_mul_count(p->ctx, term); i < n; i++) {
+  for (size_t i = 0, n = loom_mul_count(p->ctx, term); !found && i < n; i++) {
     loom_expr value;
-    if (!loom_zero_of(p->ctx, loom_mul_power(p->ctx, term, i).base, p->variable, &value)) continue;
-    if (p->required != LOOM_NONE && p->required != value) return false;
-    p->required = value;
-    found = true;
+    found = loom_zero_of(p->ctx, loom_mul_power(p->ctx, term, i).base, p->variable, &value);
   }
+  p->products = loom_add(p->ctx, p->products, term);
   return found;
 }
 
@@ -90,14 +88,15 @@ static bool has_digits(loom_ctx *ctx, loom_expr e) {
 }
 
 static bool find_factor(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_expr *factor) {
-  parts p = {.ctx = ctx, .variable = variable, .sum = loom_int(ctx, 0)};
+  loom_expr zero = loom_int(ctx, 0);
+  parts p = {.ctx = ctx, .variable = variable, .sum = zero, .products = zero};
   if (!has_digits(ctx, e)) return solve(ctx, e, variable, 1, factor) && is_whole(ctx, *factor);
   if (!take_terms(&p, e)) return false;
   loom_expr plain = loom_rewrite(ctx, p.sum, ratio, NULL);
   if (plain == LOOM_NONE || !solve(ctx, plain, variable, 1, factor) || !is_whole(ctx, *factor))
     return false;
-  if (p.required != LOOM_NONE && p.required != *factor) return false;
-  return at(ctx, p.sum, variable, *factor) == loom_int(ctx, 1);
+  return at(ctx, p.products, variable, *factor) == zero &&
+         at(ctx, p.sum, variable, *factor) == loom_int(ctx, 1);
 }
 
 bool loom_unit_factor(loom_ctx *ctx, loom_expr e, loom_expr *factor) {

@@ -180,19 +180,14 @@ static bool has_points(loom_touches *t, loom_touch *touch) {
   touch->tried = true;
   if (n > MOST_TABLE || n > t->budget) return false;
   t->budget -= n;
-  size_t last = touch->n_loops - 1;
-  loom_numeric_nest nest = {touch->n_loops,
-                            touch->variables,
-                            touch->sizes,
-                            (uint32_t)n,
-                            (uint32_t)t->reduction_extent,
-                            1};
-  if (nest.n > 0 && nest.variables[last] == LOOM_NONE) {
+  uint32_t run = (uint32_t)t->reduction_extent;
+  loom_numeric_nest nest = {touch->n_loops, touch->variables, touch->sizes, (uint32_t)n, 1};
+  if (nest.n > 0 && nest.variables[nest.n - 1] == LOOM_NONE) {
     nest.n--;
-    nest.repeats = nest.run;
+    nest.repeats = run;
   }
   touch->has_points =
-      loom_points_of(&t->arena, touch->numeric, &nest, touch->width, &touch->points);
+      loom_points_of(&t->arena, touch->numeric, &nest, run, touch->width, &touch->points);
   return touch->has_points;
 }
 

@@ -180,7 +180,7 @@ static bool plan_all(loom_ctx *ctx, loom_graph *g) {
   info.schedule = schedule;
   loom_kernel_steps steps = {info.n, schedule, info.extent, info.reduction_extent};
   loom_tiling_options options = {.blocks = true, .max_tiles = 3};
-  loom_coalescing *c = loom_coalesce(g, &steps);
+  loom_coalescing *c = loom_coalesce(g, &steps, false);
   loom_scored_tiling scored;
   bool good = c && loom_coalesced_select(g, &steps, c, 3, &scored) == LOOM_OK &&
               loom_tiling_select(g, &steps, &options, &info.tiling) == LOOM_OK;

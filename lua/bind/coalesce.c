@@ -31,6 +31,23 @@ static int l_unit_factor(lua_State *L) {
   return return_found(&s, found, factor);
 }
 
+/* core.unit_split(e, loops, position[, options]) -> split, or nil.  [-0, +1|3, v] */
+static int l_unit_split(lua_State *L) {
+  bind_scope s;
+  int i = bind_enter_maker(&s, L);
+  lua_settop(L, i + 3);
+  loom_split_options options;
+  loom_given given;
+  bind_check_split(&s, i + 3, &options, &given);
+  size_t n;
+  lua_Integer loop = bind_check_index(L, i + 2);
+  const loom_extent *loops = bind_check_nest(&s, i + 1, &n);
+  luaL_argcheck(L, (size_t)loop <= n, i + 2, "no such loop");
+  loom_expr split;
+  bool found = loom_unit_split(s.ctx, bind_arg(&s, i), n, loops, (size_t)loop - 1, &given, &split);
+  return return_found(&s, found, split);
+}
+
 /* core.unit_loop(e, loops[, options]) -> position, or nil.  [-0, +1|3, v] */
 static int l_unit_loop(lua_State *L) {
   bind_scope s;
@@ -72,9 +89,9 @@ static void release(void *handle) {
 
 /* Pushes an object with the analysis; NULL where it gives up.  [-0, +1, v] */
 static const loom_coalescing *push_analysis(bind_scope *s, loom_graph *g,
-                                            const loom_kernel_steps *steps) {
+                                            const loom_kernel_steps *steps, bool exact) {
   bind_object *object = bind_new_object(s, BIND_COALESCING, release);
-  loom_coalescing *c = loom_coalesce(g, steps);
+  loom_coalescing *c = loom_coalesce(g, steps, exact);
   if (c) bind_adopt(s, object, c);
   return c;
 }
@@ -109,6 +126,15 @@ static void set_addresses(bind_scope *s, const loom_graph *g, const char *key, s
   lua_setfield(L, -2, key);
 }
 
+/* A size as an integer if it is a number. */
+static void set_size(bind_scope *s, const char *key, loom_expr size) {
+  int64_t number;
+  if (loom_as_int(s->ctx, size, &number))
+    bind_set_integer(s->L, key, number);
+  else
+    bind_set_expr(s, key, size);
+}
+
 static void set_coalesced(bind_scope *s, const loom_coalescing *c) {
   lua_State *L = s->L;
   lua_createtable(L, (int)c->n_coalesced, 0);
@@ -122,7 +148,7 @@ static void set_coalesced(bind_scope *s, const loom_coalescing *c) {
   if (c->split_variable == LOOM_NONE) return;
   lua_createtable(L, 0, 3);
   bind_set_expr(s, "variable", c->split_variable);
-  bind_set_integer(L, "factor", c->split_factor);
+  set_size(s, "factor", c->split_factor);
   bind_set_integer(L, "score", c->split_score);
   lua_setfield(L, -2, "split");
 }
@@ -134,12 +160,32 @@ static int return_nothing(bind_scope *s) {
   return 1;
 }
 
-/* g:coalesce(schedule, {N, R}) -> analysis, or nil.  [-0, +1|3, v] */
+typedef struct coalesce_options {
+  bool exact;
+  size_t max_tiles;
+} coalesce_options;
+
+/* {max_tiles =, exact =} at index i, or nil; max_tiles where it has a meaning. */
+static coalesce_options check_coalesce_options(lua_State *L, int i, bool tiles) {
+  static const char *const names[] = {"exact", "max_tiles", NULL};
+  static const char *const few[] = {"exact", NULL};
+  coalesce_options options = {0};
+  bind_check_options(L, i, tiles ? names : few);
+  options.exact = bind_flag(L, i, "exact");
+  if (tiles && lua_getfield(L, i, "max_tiles") != LUA_TNIL)
+    options.max_tiles = (size_t)bind_check_index(L, lua_gettop(L));
+  lua_settop(L, i);
+  return options;
+}
+
+/* g:coalesce(schedule, {N, R}[, {exact =}]) -> analysis, or nil.  [-0, +1|3, v] */
 int bind_graph_coalesce(lua_State *L) {
   bind_scope s;
   loom_graph *g = bind_check_graph(&s, L, 1);
+  lua_settop(L, 4);
+  coalesce_options options = check_coalesce_options(L, 4, false);
   loom_kernel_steps steps = bind_check_steps(&s, g, 2);
-  const loom_coalescing *c = push_analysis(&s, g, &steps);
+  const loom_coalescing *c = push_analysis(&s, g, &steps, options.exact);
   if (!c) return return_nothing(&s);
   lua_createtable(L, 0, 6);
   set_loops(&s, "pointwise", c->n_pointwise, c->loops);
@@ -164,24 +210,21 @@ static void push_scored(bind_scope *s, const loom_scored_tiling *t) {
   bind_set_integer(L, "total", t->total);
 }
 
-static size_t optional_tiles(lua_State *L, int i) {
-  return lua_isnoneornil(L, i) ? 0 : (size_t)bind_check_index(L, i);
-}
-
-/* g:coalesced_tilings(schedule, {N, R}[, max_tiles]) -> list, or nil.  [-0, +1|3, v] */
+/* g:coalesced_tilings(schedule, {N, R}[, {max_tiles =, exact =}]) -> list, or nil.  [-0, +1|3, v] */
 int bind_graph_coalesced_tilings(lua_State *L) {
   bind_scope s;
   loom_graph *g = bind_check_graph(&s, L, 1);
   lua_settop(L, 4);
-  size_t max_tiles = optional_tiles(L, 4);
+  coalesce_options options = check_coalesce_options(L, 4, true);
   loom_kernel_steps steps = bind_check_steps(&s, g, 2);
-  const loom_coalescing *c = push_analysis(&s, g, &steps);
+  const loom_coalescing *c = push_analysis(&s, g, &steps, options.exact);
   if (!c) return return_nothing(&s);
-  ptrdiff_t n = loom_coalesced_tilings(g, &steps, c, max_tiles, NULL, 0);
+  ptrdiff_t n = loom_coalesced_tilings(g, &steps, c, options.max_tiles, NULL, 0);
   if (n < 0) return bind_fail(&s);
   size_t count = (size_t)n;
   loom_scored_tiling *list = lua_newuserdatauv(L, (count + 1) * sizeof *list, 0);
-  if (loom_coalesced_tilings(g, &steps, c, max_tiles, list, count) != n) return bind_fail(&s);
+  if (loom_coalesced_tilings(g, &steps, c, options.max_tiles, list, count) != n)
+    return bind_fail(&s);
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
     push_scored(&s, &list[i]);
@@ -190,17 +233,18 @@ int bind_graph_coalesced_tilings(lua_State *L) {
   return 1;
 }
 
-/* g:coalesced_tiling(schedule, {N, R}[, max_tiles]) -> the best that fits, or nil.  [-0, +1|3, v] */
+/* g:coalesced_tiling(schedule, {N, R}[, {max_tiles =, exact =}]) -> the best that fits, or nil.  [-0, +1|3, v] */
 int bind_graph_coalesced_tiling(lua_State *L) {
   bind_scope s;
   loom_graph *g = bind_check_graph(&s, L, 1);
   lua_settop(L, 4);
-  size_t max_tiles = optional_tiles(L, 4);
+  coalesce_options options = check_coalesce_options(L, 4, true);
   loom_kernel_steps steps = bind_check_steps(&s, g, 2);
-  const loom_coalescing *c = push_analysis(&s, g, &steps);
+  const loom_coalescing *c = push_analysis(&s, g, &steps, options.exact);
   if (!c) return return_nothing(&s);
   loom_scored_tiling best;
-  if (loom_coalesced_select(g, &steps, c, max_tiles, &best) != LOOM_OK) return bind_fail(&s);
+  if (loom_coalesced_select(g, &steps, c, options.max_tiles, &best) != LOOM_OK)
+    return bind_fail(&s);
   push_scored(&s, &best);
   return 1;
 }
@@ -208,6 +252,7 @@ int bind_graph_coalesced_tiling(lua_State *L) {
 void bind_open_coalesce(lua_State *L) {
   static const luaL_Reg makers[] = {{"zero_of", l_zero_of},
                                     {"unit_factor", l_unit_factor},
+                                    {"unit_split", l_unit_split},
                                     {"unit_loop", l_unit_loop},
                                     {"address_points", l_address_points},
                                     {NULL, NULL}};

@@ -84,11 +84,15 @@ local function by_rules(graph, schedule, extents, options)
   return checked(graph.core:tiling(schedule, extents, rules))
 end
 
--- Where the accesses cannot be analysed by the rules.
+-- Exactly where sizes are symbols; where the accesses cannot be analysed by the rules.
 local function by_coalescing(graph, schedule, extents, options)
-  local scored, message, kind = graph.core:coalesced_tiling(schedule, extents, options.max_tiles)
-  if message then errors.raise(kind or KIND, message) end
-  return scored and scored.tiling or by_rules(graph, schedule, extents, options)
+  for _, exact in ipairs { false, true } do
+    local scored, message, kind = graph.core:coalesced_tiling(schedule, extents,
+      { max_tiles = options.max_tiles, exact = exact })
+    if message then errors.raise(kind or KIND, message) end
+    if scored then return scored.tiling end
+  end
+  return by_rules(graph, schedule, extents, options)
 end
 
 -- Where the fewest memory sectors are touched; and what the core says of them.

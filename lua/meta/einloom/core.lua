@@ -284,6 +284,7 @@ function core.compile(outputs, symbols) end
 ---@field tiling_good_size fun(self: einloom.Context, ...: any): boolean?
 ---@field zero_of fun(self: einloom.Context, ...: any): einloom.Expr?
 ---@field unit_factor fun(self: einloom.Context, ...: any): einloom.Expr?
+---@field unit_split fun(self: einloom.Context, ...: any): einloom.Expr?
 ---@field unit_loop fun(self: einloom.Context, ...: any): integer?
 ---@field address_points fun(self: einloom.Context, ...: any): einloom.Expr
 ---@field moved_bytes fun(self: einloom.Context, ...: any): einloom.Expr?
@@ -582,9 +583,9 @@ function core.index_narrow(extent, sizes, options) end
 ---@field block_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.Tiling[]?, string?, string?
 ---@field fits fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], tiling: einloom.Tiling): boolean?, string?, string?
 ---@field tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], options?: { max_tiles?: integer, blocks?: boolean, reductions?: boolean }): einloom.Tiling?, string?, string?
----@field coalesce fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[]): einloom.Coalescing?, string?, string?
----@field coalesced_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.ScoredTiling[]?, string?, string?
----@field coalesced_tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.ScoredTiling?, string?, string?
+---@field coalesce fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], options?: { exact?: boolean }): einloom.Coalescing?, string?, string?
+---@field coalesced_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], options?: { max_tiles?: integer, exact?: boolean }): einloom.ScoredTiling[]?, string?, string?
+---@field coalesced_tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], options?: { max_tiles?: integer, exact?: boolean }): einloom.ScoredTiling?, string?, string?
 ---@field best_tiling fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], options?: { max_tiles?: integer, reductions?: boolean, points?: integer }): einloom.CountedTiling?, string?, string?
 ---@field sectors fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], tiling: einloom.Tiling, blocks?: einloom.Blocks): einloom.CountedTiling?, string?, string?
 ---@field plan fun(self: einloom.CoreGraph): einloom.CorePlan?, string?, string?
@@ -613,7 +614,7 @@ function core.graph(options) end
 ---@alias einloom.KernelFacts { kind: einloom.OpKind, schedule: string[], flops: einloom.Expr, extents: einloom.Expr[], tiling: einloom.Tiling, one_pass: boolean, no_x: boolean, entries: einloom.RangeEntry[], ops: einloom.KernelOp[], narrow: boolean, narrow_proved: boolean, hint?: string, memory?: { one_pass: einloom.Traffics, looped: einloom.Traffics }, in_place: string[][], arguments: { kind: "buffer"|"in_place"|"size", buffer?: string, symbol?: einloom.Expr, written: boolean }[], never_stored: string[], mixed_layouts: string[][], bytes?: einloom.Expr, template?: string, parts?: einloom.TemplatePart[] }
 
 ---Addresses in the common loops of a kernel (n0, n1, ...), what is walked along each, a suggested split.
----@alias einloom.Coalescing { pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: { index: einloom.Expr, buffers: string[] }[], writes: { index: einloom.Expr, buffers: string[] }[], coalesced: { variable: einloom.Expr, score: integer }[], split?: { variable: einloom.Expr, factor: integer, score: integer } }
+---@alias einloom.Coalescing { pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: { index: einloom.Expr, buffers: string[] }[], writes: { index: einloom.Expr, buffers: string[] }[], coalesced: { variable: einloom.Expr, score: integer }[], split?: { variable: einloom.Expr, factor: integer|einloom.Expr, score: integer } }
 ---Scores by prefix, absent where there is none.
 ---Points of a block by range, as in the tiling.
 ---@alias einloom.Blocks { [1]: einloom.Prefix, [2]: integer }[]
@@ -646,6 +647,12 @@ function core.zero_of(e, variable) end
 ---@param e einloom.Number an address in one variable
 ---@return einloom.Expr? factor split off, it lets the address grow by one along the outer part
 function core.unit_factor(e) end
+---@param e einloom.Number
+---@param loops einloom.Expr[][] {variable, size}
+---@param position integer of a loop
+---@param options? einloom.SplitOptions
+---@return einloom.Expr? split t of the loop in outer*t + inner: the address grows by one along outer everywhere
+function core.unit_split(e, loops, position, options) end
 ---@param e einloom.Number
 ---@param loops einloom.Expr[][] {variable, size}
 ---@param options? einloom.SplitOptions

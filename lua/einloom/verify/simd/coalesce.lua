@@ -197,7 +197,7 @@ coalesce.max_tiles = { coal = 3, coal2 = 2 }
 function coalesce.check_choices(run, texts, at, expected, graph, schedule, extents)
   for name, max_tiles in pairs(coalesce.max_tiles) do
     local here = at .. "." .. name
-    local scored, message = graph:coalesced_tiling(schedule, extents, max_tiles)
+    local scored, message = graph:coalesced_tiling(schedule, extents, { max_tiles = max_tiles })
     if message then return run.differ(here, "a tiling", message) end
     if not scored then
       scored = { tiling = assert(graph:tiling(schedule, extents, { max_tiles = max_tiles })),
