@@ -58,7 +58,9 @@ local function random_index(sizes, depth)
   local c = math.random(-3, 3)
   if kind == 1 then return a // d, function(point) return f(point) // d end end
   if kind == 2 then return a % d, function(point) return f(point) % d end end
-  if kind == 3 then return core.mod_index(a, d, m), function(point) return f(point) // d % m end end
+  if kind == 3 then
+    return core.mod_index(a, d, m), function(point) return f(point) // d % m end
+  end
   if kind == 4 then return a + c, function(point) return f(point) + c end end
   local b, g = random_index(sizes, depth - 1)
   if kind == 5 then return a + b, function(point) return f(point) + g(point) end end
