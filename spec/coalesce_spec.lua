@@ -74,8 +74,8 @@ local function seeded(rounds, check)
   for _ = 1, (tonumber(os.getenv "EINLOOM_ROUNDS") or rounds) do check() end
 end
 
--- Report PT_solve_for_split (pytorch/pytorch #191603, pull #191605): index in n of a size, its value
--- at n, the splits found by enumeration, whether the factor from the index alone is one of them.
+-- Report PT_solve_for_split (pytorch/pytorch #191603, pull #191605): index in n of a size, its
+-- value at n, the splits found by enumeration, whether the factor from the index alone is one.
 local reported = {
   { "floor_div(n, 32)", 1024, function(x) return x // 32 end, { 32 }, true },
   { "16*mod_index(n, 1, 8) + floor_div(n, 8)", 128,

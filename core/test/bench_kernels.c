@@ -163,7 +163,7 @@ static loom_graph *build_transposed(loom_ctx *ctx, int64_t n, int64_t m) {
 }
 
 static void measure_transposed(loom_ctx *ctx) {
-  double analysis[REPEATS], choice[REPEATS];
+  double analysis[REPEATS], choice[REPEATS], counting[REPEATS];
   static const int schedule[] = {0};
   for (int i = 0; i < REPEATS; i++) {
     int64_t n = 64 + 32 * i, m = 96 + 32 * i;
@@ -171,17 +171,22 @@ static void measure_transposed(loom_ctx *ctx) {
     loom_kernel_steps steps = {1, schedule, loom_int(ctx, n * m), loom_int(ctx, 1)};
     loom_tiling tiling;
     double start = now();
-    loom_coalescing *c = loom_coalesce(g, &steps);
+    loom_coalescing *c = loom_coalesce(g, &steps, false);
     double analyzed = now();
     check(ctx, c && loom_tiling_select(g, &steps, &(loom_tiling_options){0}, &tiling) == LOOM_OK);
-    choice[i] = now() - analyzed;
+    double chosen = now();
+    loom_blocked best;
+    check(ctx, loom_tiling_best(g, &steps, NULL, &best) == LOOM_OK && best.sectors > 0);
+    counting[i] = now() - chosen;
+    choice[i] = chosen - analyzed;
     analysis[i] = analyzed - start;
-    check(ctx, tiling.n == 3);
+    check(ctx, tiling.n == 3 && best.tiling.n == 3);
     loom_coalescing_free(c);
     forget(ctx, g);
   }
   report("transposed sum: coalescing", analysis, 1800);
   report("transposed sum: candidates and choice of a tiling", choice, 280);
+  report("transposed sum: tilings counted and chosen by memory sectors", counting, 0);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------- */
