@@ -180,7 +180,7 @@ static void measure_transposed(loom_ctx *ctx) {
     counting[i] = now() - chosen;
     choice[i] = chosen - analyzed;
     analysis[i] = analyzed - start;
-    check(ctx, tiling.n == 3 && best.tiling.n == 3);
+    check(ctx, tiling.n == 3 && best.sectors == 3 * n * m / 8);
     loom_coalescing_free(c);
     forget(ctx, g);
   }
