@@ -5,6 +5,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local holes = require "einloom.mapping_holes"
 local mapping_text = require "einloom.mapping_text"
 local readonly = require "einloom.readonly"
 local value = require "einloom.value"
@@ -17,15 +18,18 @@ mapping.max_depth = mapping_text.max_depth
 ---@alias einloom.SplitKind "sequential"|"pipeline"|"parallel"
 
 ---@class einloom.Node
----@field node "storage"|"toll"|"custom"|"temporal"|"spatial"|"compute"|einloom.SplitKind
+---@field node "storage"|"toll"|"custom"|"temporal"|"spatial"|"compute"|"loops"|"anything"|
+--- einloom.SplitKind
 ---@field where string
 ---@field component? string
 ---@field tensors? string[]
 ---@field persistent? boolean
 ---@field may_lower? boolean
----@field kind? string kind of a custom holder
+---@field optional? string[] tensors that may be left out (a hole)
+---@field more? boolean any further tensors may be held (a hole)
+---@field kind? string kind of a custom holder; which loops a hole stands for
 ---@field rank_variable? string|table<string, string> variable, or variable by einsum
----@field tile_shape? einloom.Value
+---@field tile_shape? einloom.Value|string|integer[] a hole: "?", "4..32" or a list
 ---@field initial_tile_shape? einloom.Value
 ---@field step? einloom.Value where tiles begin, if they overlap
 ---@field tiles? einloom.OwnTiles[] of einsums whose tiles differ, by name
@@ -47,13 +51,16 @@ mapping.max_depth = mapping_text.max_depth
 ---@field nodes einloom.Node[]
 ---@field symbols table<string, einloom.Expr> the symbols of the tile shapes by name
 ---@field source? { name: string, text: string } the text it was read from
+---@field holes boolean whether parts of it are left open, for a search to fill in
 local Mapping = { __name = "einloom.mapping" }
 local new_object, view = readonly.class(Mapping, "mappings")
 local raw = readonly.raw
 
 local KIND = "bad_mapping"
 
-local holder = { component = true, tensors = true, may_lower = true }
+local holder = {
+  component = true, tensors = true, may_lower = true, optional = true, more = true,
+}
 local loop = {
   rank_variable = true, tile_shape = true, initial_tile_shape = true, step = true, tiles = true,
 }
@@ -72,6 +79,7 @@ local fields = {
   sequential = with({}, "branches"), pipeline = with({}, "branches"),
   parallel = with({}, "branches"),
   compute = with({}, "component", "einsum"),
+  loops = with({}, "kind"), anything = with({}),
 }
 
 -- `at` is {path =, where =, text = {source, position}}: where a node stands, for messages.
@@ -129,6 +137,13 @@ local function variable(t, at)
   return result
 end
 
+-- A tile shape that may be open.
+local function open_shape(x, at)
+  local hole, message = holes.shape(x)
+  if message then fail(at, "tile shape: " .. message, "bad_tile_shape") end
+  return hole
+end
+
 local function shape(x, at, what)
   if math.type(x) == "integer" and x > 0 then return x end
   local ok, result = pcall(value.check, x, "bad_tile_shape", what, { above = 0, integer = true })
@@ -149,11 +164,28 @@ local function shape(x, at, what)
   return result
 end
 
+-- Tensors of a holder that may be left out; nil for none.
+local function optional_list(t, at, tensors)
+  if t.optional == nil then return nil end
+  local held, list = {}, {}
+  for _, name in ipairs(tensors) do held[name] = true end
+  for i, name in ipairs(list_field(t, "optional", at, "tensors")) do
+    if not held[name] then
+      fail(at, ("%s node: optional: %s is none of its tensors%s"):format(t.node, tostring(name),
+        errors.hint(tostring(name), tensors)))
+    end
+    list[i] = name
+  end
+  return #list > 0 and list or nil
+end
+
 local function holder_node(t, at)
-  return {
+  local node = {
     node = t.node, component = name_field(t, "component", at), tensors = tensor_list(t, at),
-    may_lower = flag(t, "may_lower", at, true),
+    may_lower = flag(t, "may_lower", at, true), more = flag(t, "more", at, false) or nil,
   }
+  node.optional = optional_list(t, at, node.tensors)
+  return node
 end
 
 local function one_of(x, names, at, what)
@@ -166,7 +198,7 @@ end
 
 -- The shapes of a loop or of one of its einsums.
 local function shapes(t, at, result)
-  result.tile_shape = shape(t.tile_shape, at, "tile shape")
+  result.tile_shape = open_shape(t.tile_shape, at) or shape(t.tile_shape, at, "tile shape")
   if t.initial_tile_shape ~= nil then
     result.initial_tile_shape = shape(t.initial_tile_shape, at, "first tile shape")
   end
@@ -175,6 +207,9 @@ local function shapes(t, at, result)
       fail(at, "a loop has a first tile shape or a step, not both", "bad_tile_shape")
     end
     result.step = shape(t.step, at, "step")
+    if holes.is_open(result.tile_shape) then
+      fail(at, "a loop with a step has one tile shape", "bad_tile_shape")
+    end
     if core.sum { result.tile_shape }:lt(result.step) == true then
       fail(at, ("step: %s is larger than the tile shape %s: values are left out")
         :format(tostring(result.step), tostring(result.tile_shape)), "bad_tile_shape")
@@ -252,6 +287,12 @@ local function split_node(t, at, depth, open)
 end
 
 local readers = {
+  anything = function() return { node = "anything" } end,
+  loops = function(t, at)
+    local kind = t.kind
+    if kind ~= nil then kind = one_of(kind, { "temporal", "spatial" }, at, "kind") end
+    return { node = "loops", kind = kind }
+  end,
   toll = holder_node,
   temporal = loop_node,
   sequential = split_node, pipeline = split_node, parallel = split_node,
@@ -414,8 +455,15 @@ local function loop_constructor(function_name, kind)
   end
 end
 
+--- loom.any_loops(), loom.any_loops "temporal" or "spatial": any loops, for searches.
+---@param kind? "temporal"|"spatial"
+function mapping.any_loops(kind) return { node = "loops", kind = kind } end
+
+--- loom.anything(): any holders and loops, for searches.
+function mapping.anything() return { node = "anything" } end
+
 --- loom.storage{ component, tensor, ..., persistent = false, may_lower = true,
---- lifetime = "retain" }
+--- lifetime = "retain", optional = tensors, more = true }
 mapping.storage = holder_constructor("storage", "storage")
 --- loom.toll_node{ component, tensor, ..., may_lower = true }
 mapping.toll_node = holder_constructor("toll_node", "toll")
@@ -569,7 +617,8 @@ function mapping.new(x, options)
   local source = type(x) == "string" and { name = options.name or "mapping", text = x } or nil
   local symbols = collect_symbols(nodes)
   check_used(given, symbols)
-  return new_object { nodes = nodes, symbols = symbols, source = source }
+  return new_object { nodes = nodes, symbols = symbols, source = source,
+    holes = holes.first(nodes) ~= nil }
 end
 
 --- Whether a value is a mapping.

@@ -4,13 +4,16 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local holes = require "einloom.mapping_holes"
 local lexer = require "einloom.lexer"
 
 local mapping_text = {}
 
 mapping_text.max_depth = 200
 
-local scan = lexer.new({ "(", ")", ",", ":", ".", "-", "+", "*", "/", "%", "^" }, true)
+local scan = lexer.new({
+  "...", "..", "(", ")", ",", ":", ".", "-", "+", "*", "/", "%", "^", "?", "{", "}",
+}, true)
 
 local keywords = {
   ["for"] = true, par = true, tile = true, first = true, step = true, on = true,
@@ -94,18 +97,46 @@ local function bad_shape(lex, text, position)
   lex:fail(("tile shape %s is not a positive integer"):format(text), position, "bad_tile_shape")
 end
 
+local function number(lex)
+  local position = lex.position
+  local digits = lex:expect("number", "a tile shape")
+  local x = math.tointeger(tonumber(digits))
+  if not x or x < 1 then bad_shape(lex, digits, position) end
+  return x
+end
+
+-- {8, 16}: any of these.
+local function shape_set(lex)
+  local list = {}
+  lex:advance()
+  repeat list[#list + 1] = number(lex) until not lex:accept ","
+  lex:expect("}", "',' or '}'")
+  return list
+end
+
+-- The end of a range that began with a number.
+local function shape_range(lex, low, position)
+  local high = number(lex)
+  local result, message = holes.shape(("%s..%s"):format(low, high))
+  if not result then lex:fail("tile shape: " .. message, position, "bad_tile_shape") end
+  return result
+end
+
 local function shape(lex, symbols)
   local position = lex.position
+  if lex:accept "?" then return "?" end
+  if lex.kind == "{" then return shape_set(lex) end
   if lex.kind == "-" then
     lex:advance()
     bad_shape(lex, "-" .. (lex.kind == "number" and lex.value or ""), position)
   end
   local digits = lex:accept "number"
   if digits then
-    local number = math.tointeger(tonumber(digits))
-    if not number and digits:find "^%d+$" then return core.parse(digits) end
-    if not number or number < 1 then bad_shape(lex, digits, position) end
-    return number
+    local whole = math.tointeger(tonumber(digits))
+    if not whole and digits:find "^%d+$" then return core.parse(digits) end
+    if not whole or whole < 1 then bad_shape(lex, digits, position) end
+    if lex:accept ".." then return shape_range(lex, whole, position) end
+    return whole
   end
   if lex.kind == "(" then
     local stop = closing(lex, position)
@@ -172,21 +203,27 @@ local function variable(lex, node, symbols)
   return by_einsum
 end
 
+local function loop(lex, kind, symbols)
+  local node = place(lex, { node = kind, tile_shape = 1 }, lex.position)
+  node.rank_variable = variable(lex, node, symbols)
+  shapes(lex, node, symbols)
+  if kind == "spatial" then
+    if not word(lex, "on") then
+      lex:fail(("expected 'on' after the loop, found %s%s")
+        :format(lex:shown(), hint(lex, after_variable.spatial)))
+    end
+    node.component = name(lex, "a component")
+    lex:expect(".", "'.' and a dimension")
+    node.dim = name(lex, "a dimension")
+  end
+  return node
+end
+
 local function loops(lex, list, kind, symbols)
   repeat
-    local node = place(lex, { node = kind, tile_shape = 1 }, lex.position)
-    node.rank_variable = variable(lex, node, symbols)
-    shapes(lex, node, symbols)
-    if kind == "spatial" then
-      if not word(lex, "on") then
-        lex:fail(("expected 'on' after the loop, found %s%s")
-          :format(lex:shown(), hint(lex, after_variable.spatial)))
-      end
-      node.component = name(lex, "a component")
-      lex:expect(".", "'.' and a dimension")
-      node.dim = name(lex, "a dimension")
-    end
-    list[#list + 1] = node
+    local position = lex.position
+    list[#list + 1] = lex:accept "*" and place(lex, { node = "loops", kind = kind }, position)
+      or loop(lex, kind, symbols)
   until not lex:accept ","
 end
 
@@ -231,10 +268,15 @@ local function holder(lex, kind, position, fields)
   while lex.kind == "name" or lex.kind == "string" do
     places[#places + 1] = lex.position
     node.tensors[#node.tensors + 1] = name(lex)
-    if lex:accept "," and lex.kind ~= "name" and lex.kind ~= "string" then
+    if lex:accept "?" then
+      node.optional = node.optional or {}
+      table.insert(node.optional, node.tensors[#node.tensors])
+    end
+    if lex:accept "," and lex.kind ~= "name" and lex.kind ~= "string" and lex.kind ~= "*" then
       lex:fail("expected a tensor after ','")
     end
   end
+  if lex:accept "*" then node.more = true end
   flags(lex, node)
   return node
 end
@@ -332,6 +374,10 @@ local function statement(state, lex, symbols)
   local list = current_list(state, lex, position, column)
   if named then
     list[#list + 1] = holder(lex, "storage", position)
+  elseif lex:accept "*" then
+    list[#list + 1] = place(lex, { node = "loops" }, position)
+  elseif lex:accept "..." then
+    list[#list + 1] = place(lex, { node = "anything" }, position)
   elseif word(lex, "for") then
     loops(lex, list, "temporal", symbols)
   elseif word(lex, "par") then
@@ -396,6 +442,7 @@ local function quote(text)
 end
 
 local function shape_text(x)
+  if holes.is_open(x) then return holes.text(x) end
   if not core.is_expr(x) then return tostring(x) end
   local text = tostring(x)
   if text:find "^%d+$" then return text end
@@ -432,8 +479,10 @@ local function loop_text(node)
 end
 
 local function holder_text(node)
-  local names, marks = {}, {}
-  for i, tensor in ipairs(node.tensors) do names[i] = quote(tensor) end
+  local names, marks, optional = {}, {}, {}
+  for _, tensor in ipairs(node.optional or {}) do optional[tensor] = "?" end
+  for i, tensor in ipairs(node.tensors) do names[i] = quote(tensor) .. (optional[tensor] or "") end
+  if node.more then names[#names + 1] = "*" end
   if node.persistent then marks[#marks + 1] = "persistent" end
   if node.lifetime then marks[#marks + 1] = node.lifetime end
   if not node.may_lower then marks[#marks + 1] = "no lowering" end
@@ -445,7 +494,11 @@ end
 
 local words = { storage = "", toll = "toll " }
 
+local any_loops = { temporal = "for *", spatial = "par *" }
+
 local function node_text(node)
+  if node.node == "loops" then return any_loops[node.kind] or "*" end
+  if node.node == "anything" then return "..." end
   if node.node == "temporal" then return "for " .. loop_text(node) end
   if node.node == "spatial" then return "par " .. loop_text(node) end
   if node.node == "custom" then return "custom " .. quote(node.kind) .. " " .. holder_text(node) end

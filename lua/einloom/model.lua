@@ -8,6 +8,7 @@ local core = require "einloom.core"
 local errors = require "einloom.errors"
 local fields = require "einloom.search.fields"
 local held = require "einloom.search.held"
+local holes = require "einloom.mapping_holes"
 local mapping = require "einloom.mapping"
 local mapping_text = require "einloom.mapping_text"
 local overlap = require "einloom.overlap"
@@ -294,6 +295,11 @@ function build_list(built, list_index, list, w)
 end
 
 local function build_mapping(m, w)
+  local open = holes.first(m.nodes)
+  if open then
+    fail(open, "open_mapping", "this is left open: loom.space(w, a, { mapping = m }) searches what "
+      .. "completes it")
+  end
   local built = core.mapping()
   build_list(built, 0, m.nodes, w)
   return built
