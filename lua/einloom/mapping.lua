@@ -348,7 +348,7 @@ local function check_node(t, path, depth, open)
   end
   local node = readers[t.node](t, at, depth, open)
   node.where = at.where or errors.short(path)
-  if at.text and node.tensors then mapping_text.keep_position(node, at.text) end
+  if at.text then mapping_text.keep_position(node, at.text) end
   return node, at
 end
 

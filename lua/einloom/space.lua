@@ -9,6 +9,7 @@ local errors = require "einloom.errors"
 local fingerprint = require "einloom.search.fingerprint"
 local space_options = require "einloom.search.options"
 local readonly = require "einloom.readonly"
+local pattern = require "einloom.search.pattern"
 local run = require "einloom.search.run"
 local steps = require "einloom.search.steps"
 local symbols = require "einloom.case.symbols"
@@ -70,22 +71,41 @@ local function check_arguments(w, a)
   end
 end
 
+-- Why nothing completes the mapping that was given: the message of the first einsum without a
+-- template, and its kind.
+local function incomplete(self)
+  for i, step in ipairs(self.steps) do
+    if step.pattern and #self:list(i) == 0 then
+      return tostring(self.problems[i]), "no_mapping"
+    end
+  end
+end
+
 --- The space of mappings of a workload on an architecture. What the levels of the architecture keep
---- and which loops its dimensions take limits it; options limit it further.
+--- and which loops its dimensions take limits it; options limit it further. Where nothing completes
+--- the mapping among the options, the answer is nil, a message and its kind.
 ---@param w einloom.Workload
 ---@param a einloom.Arch
 ---@param given? table options by name, see einloom.search.options
----@return einloom.Space
+---@return einloom.Space? space
+---@return string? message
+---@return string? kind
 function space.new(w, a, given)
   check_arguments(w, a)
   local all = space_options.of(given)
+  if all.mapping then all.mapping = pattern.new(all.mapping, w) end
   local case = { workload = w, arch = a, options = all, objective = all.minimise }
   local list = steps.of(case)
   local shapes, shape_of = shapes_of(case, list)
-  return setmetatable({
+  local self = setmetatable({
     case = case, workload = w, arch = a, options = all, steps = list, shapes = shapes,
-    shape_of = shape_of, lists = {}, nests = {},
+    shape_of = shape_of, lists = {}, nests = {}, problems = {},
   }, Space)
+  if all.mapping then
+    local message, kind = incomplete(self)
+    if message then return nil, message, kind end
+  end
+  return self
 end
 
 --- The templates of an einsum, as data.
@@ -94,7 +114,8 @@ end
 function Space:list(i)
   if not self.lists[i] then
     local list = {}
-    templates.each(self.steps[i], function(template) list[#list + 1] = template end)
+    self.problems[i] =
+      templates.each(self.steps[i], function(template) list[#list + 1] = template end)
     self.lists[i] = list
   end
   return self.lists[i]

@@ -7,6 +7,10 @@ local model = require "einloom.model"
 
 local analysis = {}
 
+-- The memory that stands for places at which einsums go apart.
+local SPLITS = ""
+analysis.splits = SPLITS
+
 local symbols = {}
 
 --- The tile of the i-th loop: one symbol for all templates, so that formulas meet again.
@@ -40,9 +44,10 @@ local function add_holder(built, way, node)
   local component = way.levels[node.level].name
   local index
   if node.toll then
-    index = built:toll(0, component)
+    index = built:toll(0, component, not node.fixed)
   else
-    index = built:storage(0, component, node.backs and node.tensor.persistent or false)
+    index = built:storage(0, component, node.backs and node.tensor.persistent or false,
+      not node.fixed)
   end
   built:tensor(index, node.tensor.name)
 end
@@ -69,26 +74,32 @@ function analysis.describe(template, numbers)
       loops[i] = {
         variable = numbers.variables[node.variable],
         dimension = node.dim and numbers.dimensions[node.dim] or nil,
-        tile = last[node.variable] ~= node and analysis.symbol(i) or nil,
+        tile = last[node.variable] ~= node and analysis.symbol(i) or nil, tiles = node.tiles,
       }
       if node.fused then
         n_fused = n_fused + 1
-        border[n_fused] = under
+        border[n_fused] = under or node.border or false
       end
       under = false
     end
+  end
+  for _, split in ipairs(template.splits) do
+    backings[#backings + 1] = {
+      tensor = numbers.splits[split.split], memory = numbers.memories[SPLITS],
+      n_loops = split.n_loops,
+    }
   end
   return { loops = loops, n_fused = n_fused, border = border, backings = backings }
 end
 
 local function build(template)
   local way, built, last, i = template.way, core.mapping(), last_loops(template.nodes), 0
-  for _, node in ipairs(template.nodes) do
+  for _, node in ipairs(template.all) do
     if node.tensor then
       add_holder(built, way, node)
     else
-      i = i + 1
-      local tile = last[node.variable] ~= node and analysis.symbol(i) or 1
+      if not node.unit then i = i + 1 end
+      local tile = not node.unit and last[node.variable] ~= node and analysis.symbol(i) or 1
       if node.dim then
         built:spatial(0, node.variable, tile, nil, way.levels[node.level].name, node.dim.name)
       else

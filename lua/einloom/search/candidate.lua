@@ -2,6 +2,7 @@
 -- Candidates: a template and its tiles for each einsum. What mapping they are, and what it costs.
 
 local errors = require "einloom.errors"
+local filled = require "einloom.search.filled"
 local goals = require "einloom.search.goals"
 local joint = require "einloom.search.joint"
 local nest = require "einloom.search.nest"
@@ -55,14 +56,17 @@ end
 ---@return einloom.Mapping?
 ---@return string? rule
 function candidate.mapping(space, c)
-  local paths = {}
+  local paths, choices = {}, {}
   for i, step in ipairs(space.steps) do
     local part, rule = part_of(space, c, i)
     if not part then return nil, rule end
-    local names = {}
+    local names, template = {}, space:list(i)[c.choices[i].template]
     for j, k in ipairs(part.order) do names[j] = step.variables[part.nest.loops[k].variable] end
-    paths[i] = tree.path(step, space:list(i)[c.choices[i].template], part.tiles, names)
+    choices[i] = { template = template, tiles = part.tiles, fused = names }
+    paths[i] = tree.path(step, template, part.tiles, names)
   end
+  local pattern = space.options.mapping
+  if pattern and pattern.whole then return filled.mapping(space, choices) end
   return tree.mapping(paths)
 end
 

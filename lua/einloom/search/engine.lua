@@ -100,12 +100,22 @@ local function add_dimensions(built, step, numbers)
   end
 end
 
+-- Splits of a mapping with holes are tensors that every einsum below them uses: all have the same
+-- loops above.
+local function add_splits(built, step, numbers)
+  for i, split in ipairs(step.splits) do
+    local ranks = {}
+    for k, v in ipairs(step.variables) do ranks[k] = split.ranks[v] end
+    numbers.splits[split] = built:tensor(numbers.einsum, "split " .. i, ranks)
+  end
+end
+
 local function add_einsum(built, step, memories)
   local sizes = {}
   for i, v in ipairs(step.variables) do sizes[i] = step.sizes[v] end
   local numbers = {
     einsum = built:einsum(step.einsum, sizes, step.uneven), variables = {}, dimensions = {},
-    tensors = {}, memories = memories,
+    tensors = {}, splits = {}, memories = memories,
   }
   for i, v in ipairs(step.variables) do numbers.variables[v] = i - 1 end
   add_dimensions(built, step, numbers)
@@ -114,6 +124,7 @@ local function add_einsum(built, step, memories)
       numbers.tensors[t.name] = built:tensor(numbers.einsum, t.name, rank_numbers(step, t))
     end
   end
+  add_splits(built, step, numbers)
   return numbers
 end
 
@@ -135,6 +146,9 @@ function engine.new(space, threads)
     space = space, built = built, memories = {}, open = {}, numbers = {},
   }, Engine)
   add_memories(self)
+  if space.options.mapping then
+    self.memories[analysis.splits] = built:memory("(split)", math.huge, false)
+  end
   for k, shape in ipairs(space.shapes) do
     self.numbers[k] = add_einsum(built, shape.step, self.memories)
   end
@@ -233,8 +247,12 @@ end
 
 -- ---- joining ----
 
+-- Numbers of all tensors by name, and of all splits.
 local function tensor_numbers(case)
   local numbers, n = {}, 0
+  for i, split in ipairs(case.options.mapping and case.options.mapping.splits or {}) do
+    numbers[split], n = i - 1, i
+  end
   for _, e in ipairs(case.workload.einsums) do
     for _, t in ipairs(e.tensors) do
       if not numbers[t.tensor] then
@@ -251,6 +269,7 @@ local function use_of(step, numbers, tensors)
   for _, t in ipairs(step.tensors) do
     if t.shared then list[#list + 1] = tensors[t.name] end
   end
+  for _, split in ipairs(step.splits) do list[#list + 1] = tensors[split] end
   return { einsum = numbers.einsum, tensors = list }
 end
 

@@ -70,12 +70,20 @@ function holds.each(way, visit)
   choose(way, 1, {}, {}, {}, visit)
 end
 
-local function goes_first(way, h)
+--- Whether a holder stands above all loops.
+---@param way einloom.SearchWay
+---@param h einloom.Holder
+---@return boolean
+function holds.goes_first(way, h)
   return h.level == way.outermost or h.backs and h.tensor.persistent
 end
 
--- Whether a must come before b wherever both are.
-local function precedes(way, a, b)
+--- Whether a must come before b wherever both are.
+---@param way einloom.SearchWay
+---@param a einloom.Holder
+---@param b einloom.Holder
+---@return boolean
+function holds.precedes(way, a, b)
   local la, lb = way.levels[a.level], way.levels[b.level]
   if la.region ~= lb.region then return la.region < lb.region end
   if a.level == b.level then return false end
@@ -95,7 +103,7 @@ local function permute(way, first, rest, visit)
   for i, h in ipairs(rest) do
     local possible = not useless(way, first[#first], h)
     for k, other in ipairs(rest) do
-      if k ~= i and precedes(way, other, h) then possible = false end
+      if k ~= i and holds.precedes(way, other, h) then possible = false end
       -- Tolls of one level stand in one order.
       if k < i and h.toll and other.toll and other.level == h.level then possible = false end
     end
@@ -117,7 +125,7 @@ end
 function holds.orders(way, list, visit)
   local first, rest = {}, {}
   for _, h in ipairs(list) do
-    if goes_first(way, h) then first[#first + 1] = h else rest[#rest + 1] = h end
+    if holds.goes_first(way, h) then first[#first + 1] = h else rest[#rest + 1] = h end
   end
   local n = #first
   permute(way, first, rest, function(order) visit(order, n) end)

@@ -3,6 +3,7 @@
 -- come from this list.
 
 local errors = require "einloom.errors"
+local mapping = require "einloom.mapping"
 local objective = require "einloom.search.objective"
 
 local options = {}
@@ -31,6 +32,8 @@ options.list = {
     text = "what an outer memory holds stands above what an inner one holds, of any tensor" },
   { name = "explore_loop_orders", kind = "boolean", default = true,
     text = "try each variable in a sum first in its place; otherwise the first one by name" },
+  { name = "mapping", kind = "mapping", default = false,
+    text = "a mapping with holes: only what completes it is searched" },
   { name = "one_spatial_dim_per_variable", kind = "boolean", default = false,
     text = "a variable is spread over one dimension of a component" },
 }
@@ -72,6 +75,10 @@ options.kinds = {
   ratio = number_from(1, "a number from 1 on"),
   tolerance = number_from(0, "a number from 0 on"),
   objective = objective.new,
+  mapping = function(x)
+    if x == false or mapping.is(x) then return x end
+    return nil, "a mapping"
+  end,
 }
 
 --- All options with their values: those given, checked, and the defaults.

@@ -28,6 +28,8 @@ local steps = {}
 ---@field force_order boolean holders follow the order of memories
 ---@field every_order boolean each variable in a sum is tried first in its place
 ---@field max_fused_loops number
+---@field splits einloom.PatternSplit[] of it above the einsum
+---@field pattern? einloom.Pattern what its mappings have to complete
 ---@field ways einloom.SearchWay[] to the units that may run it
 
 --- A way reads everything that it does not have itself from its step.
@@ -89,11 +91,15 @@ local function step_of(case, e)
   local options, tensors = case.options, tensors_of(case.workload, e)
   local variables, sizes = variables_of(case.workload, e)
   local step = {
-    einsum = e.name, n_instances = e.n_instances, is_copy = e.is_copy, tensors = tensors,
+    einsum = e.name, n_instances = e.n_instances, is_copy = e.is_copy, tensors = tensors, splits = {},
     variables = variables, sizes = sizes, uneven = uneven(options, variables, tensors),
     force_order = options.force_memory_hierarchy_order,
     every_order = options.explore_loop_orders, max_fused_loops = options.max_fused_loops,
   }
+  local pattern = options.mapping
+  if pattern and pattern.paths[e.name] then
+    step.pattern, step.splits = pattern, pattern.paths[e.name].splits
+  end
   step.ways = ways.of(case.workload, case.arch, step)
   return step
 end
@@ -199,7 +205,7 @@ function steps.signature(case, step)
     parts[#parts + 1] = access_text(t, number)
   end
   for _, way in ipairs(step.ways) do
-    parts[#parts + 1] = "way"
+    parts[#parts + 1] = step.pattern and "way " .. step.einsum or "way"
     for _, level in ipairs(way.levels) do
       parts[#parts + 1] = level_text(case, way, level, position, number)
     end

@@ -2,7 +2,9 @@
 -- Templates: loop nests of one einsum with open tile shapes.  Loops go where they can matter: what
 -- is left out could be moved outwards or inwards at no cost (doc/formulas.md#templates).
 
+local gaps = require "einloom.search.gaps"
 local holds = require "einloom.search.holds"
+local matching = require "einloom.search.matching"
 
 local templates = {}
 
@@ -16,133 +18,13 @@ local templates = {}
 ---@field way einloom.SearchWay
 ---@field n_loops integer
 ---@field nodes table[] holders and loops, outermost first
+---@field all table[] with loops of variables that have one value
+---@field splits table[] {split =, n_loops =}: splits of a mapping with holes below so many loops
 ---@field n_fused integer loops above the last outermost holder of a shared tensor
 
-local function unheld(way, order, j)
-  local held, list = {}, {}
-  for i = 1, j do held[order[i].tensor] = true end
-  for _, t in ipairs(way.tensors) do
-    if not held[t] then list[#list + 1] = t end
-  end
-  return list
-end
-
-local function indexes_all(list, v)
-  for _, t in ipairs(list) do
-    if t.relevancy[v] ~= "relevant" then return false end
-  end
-  return true
-end
-
-local function any_shared(list)
-  for _, t in ipairs(list) do
-    if t.shared then return true end
-  end
-  return false
-end
-
-local function region_of(way, h)
-  return h and way.levels[h.level].region or way.levels[#way.levels].region
-end
-
--- The next holder that is no toll, from position i on.
-local function next_store(order, i)
-  while order[i] and order[i].toll do i = i + 1 end
-  return order[i]
-end
-
--- Tensors of which a holder after position j has to get its tile once from one before it.
-local function fetched_once(way, order, j)
-  local above, list = {}, {}
-  for i = 1, j do above[order[i].tensor] = way.levels[order[i].level] end
-  for i = j + 1, #order do
-    local t, level = order[i].tensor, way.levels[order[i].level]
-    local outer = above[t]
-    if outer and (level.no_refetch[t.name] or outer.no_resend[t.name]) then list[#list + 1] = t end
-    above[t] = nil
-  end
-  return list
-end
-
-local function indexed_by_all(list, v)
-  for _, t in ipairs(list) do
-    if not t.relevancy[v] then return false end
-  end
-  return true
-end
-
--- Variables that may have a temporal loop under holder j.
-local function candidates(way, order, j)
-  local waiting, list, once = unheld(way, order, j), {}, fetched_once(way, order, j)
-  local above, below = order[j], next_store(order, j + 1)
-  local shared = any_shared(waiting)
-  if shared and way.max_fused_loops == 0 then return list end
-  local spreads = above and region_of(way, above) < region_of(way, order[j + 1])
-  if not spreads and above and above.toll then return list end
-  for _, v in ipairs(way.variables) do
-    local useful = indexes_all(waiting, v) and indexed_by_all(once, v)
-    if useful and not spreads then
-      if above and not above.backs and above.tensor.relevancy[v] == "relevant" then
-        useful = false
-      end
-      if not shared and below and not below.tensor.relevancy[v]
-        and not (above and above.tensor.relevancy[v] == "partial") then
-        useful = false
-      end
-    end
-    if useful then list[#list + 1] = v end
-  end
-  return list
-end
-
--- Orders of the loops in one place: what the holder above sinks through comes first; of the
--- variables in sums it sinks through one, so each is tried.
-local function arrangements(way, above, list)
-  if not above or above.backs or above.toll then return { list } end
-  local whole, sums, rest = {}, {}, {}
-  for _, v in ipairs(list) do
-    local r = above.tensor.relevancy[v]
-    local group = r == "relevant" and whole or r == "partial" and sums or rest
-    group[#group + 1] = v
-  end
-  local result = {}
-  for first = 1, way.every_order and math.max(#sums, 1) or 1 do
-    local order = table.move(whole, 1, #whole, 1, {})
-    if sums[first] then order[#order + 1] = sums[first] end
-    for i, v in ipairs(sums) do
-      if i ~= first then order[#order + 1] = v end
-    end
-    result[first] = table.move(rest, 1, #rest, #order + 1, order)
-  end
-  return result
-end
-
--- Spatial loops of the fanouts between holder j and the next one.
-local function spatial_loops(way, order, j)
-  local from = j > 0 and region_of(way, order[j]) or 0
-  local to, list = region_of(way, order[j + 1]), {}
-  local waiting = unheld(way, order, j)
-  for index, level in ipairs(way.levels) do
-    for _, dim in ipairs(level.region > from and level.region <= to and level.dims or {}) do
-      for _, v in ipairs(way.variables) do
-        if not dim.excluded[v] and indexes_all(waiting, v) then
-          list[#list + 1] = { variable = v, dim = dim, level = index }
-        end
-      end
-    end
-  end
-  return list
-end
-
-local function last_backing(order, test)
-  for i = #order, 1, -1 do
-    if order[i].backs and test(order[i]) then return i end
-  end
-  return 0
-end
-
-local function any() return true end
 local function shared(h) return h.tensor.shared end
+
+local function everywhere() return true end
 
 -- Adds the loops that are missing: every variable needs a temporal one that is not fused, as far
 -- out as it may stand.
@@ -151,10 +33,10 @@ local function complete(way, order, places, n_shared)
   for j = math.max(n_shared, places.first), #order do
     for _, v in ipairs(places[j]) do has[v] = true end
   end
-  for j = math.max(last_backing(order, any), places.first), #order do
-    local own, once = places[j], fetched_once(way, order, j)
+  for j = math.max(gaps.last_backing(order), places.first), #order do
+    local own, once = places[j], gaps.fetched_once(way, order, j)
     for _, v in ipairs(way.variables) do
-      if not has[v] and indexed_by_all(once, v) then
+      if not has[v] and gaps.indexed_by_all(once, v) then
         if own == places[j] then own = table.move(own, 1, #own, 1, {}) end
         own[#own + 1], has[v] = v, true
       end
@@ -176,11 +58,13 @@ local function assemble(way, order, places, n_shared)
     if j >= places.first then
       for _, v in ipairs(places[j]) do add_loop({ variable = v }, j) end
       if not way.is_copy then
-        for _, loop in ipairs(spatial_loops(way, order, j)) do add_loop(loop, j) end
+        for _, loop in ipairs(gaps.spatial_loops(way, order, j)) do add_loop(loop, j) end
       end
     end
   end
-  return { way = way, nodes = nodes, n_fused = n_fused, n_loops = n_loops }
+  return {
+    way = way, nodes = nodes, all = nodes, splits = {}, n_fused = n_fused, n_loops = n_loops,
+  }
 end
 
 -- The nodes as a text in which holders with nothing between them have one order, but for the last
@@ -209,8 +93,8 @@ local function signature(template)
           break
         end
       end
-      parts[#parts + 1] = node.dim and ("%s@%d.%s"):format(node.variable, node.level, node.dim.name)
-        or node.variable
+      parts[#parts + 1] = node.dim
+        and ("%s@%d.%s"):format(node.variable, node.level, node.dim.name) or node.variable
     end
   end
   close()
@@ -218,7 +102,7 @@ local function signature(template)
 end
 
 local function arrange(way, order, n_first, visit)
-  local n_shared = last_backing(order, shared)
+  local n_shared = gaps.last_backing(order, shared)
   local places = { first = n_first }
   local function place(j)
     if j > #order then
@@ -227,7 +111,7 @@ local function arrange(way, order, n_first, visit)
       complete(way, order, copy, n_shared)
       return visit(assemble(way, order, copy, n_shared))
     end
-    for _, list in ipairs(arrangements(way, order[j], candidates(way, order, j))) do
+    for _, list in ipairs(gaps.arrangements(way, order[j], gaps.candidates(way, order, j, everywhere))) do
       places[j] = list
       place(j + 1)
     end
@@ -268,10 +152,13 @@ function templates.text(template)
   return table.concat(parts, " ")
 end
 
---- Calls visit with every template of an einsum, way after way.
+--- Calls visit with every template of an einsum, way after way. With a mapping with holes also
+--- returns what kept templates from completing it.
 ---@param step einloom.SearchStep
 ---@param visit fun(template: einloom.Template)
+---@return einloom.Error?
 function templates.each(step, visit)
+  if step.pattern then return matching.each(step, visit) end
   for _, way in ipairs(step.ways) do each_of_way(way, {}, visit) end
 end
 

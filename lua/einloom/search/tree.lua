@@ -11,7 +11,8 @@ local tree = {}
 ---@field levels table[][] holders under 0, 1, ... fused loops; the rest of the path after the last
 ---@field loops table[] the fused loops with several trips, {variable =, tile =, dim =, level =}
 ---@field rest table[] nodes below the fused loops
----@field depth table<string, integer> fused loops above the outermost holder of a shared tensor
+---@field depth table<any, integer> fused loops above the outermost holder of a shared tensor, by
+--- its name, or above a split
 
 local function holder(way, node)
   return {
@@ -67,25 +68,31 @@ end
 ---@return einloom.ChosenPath
 function tree.path(step, template, tiles, variables)
   local extent, entries, rest, i, last_shared = {}, {}, {}, 0, 0
-  local way = template.way
+  local way, depths = template.way, {}
+  for _, split in ipairs(template.splits) do depths[split.split] = 0 end
   for v, size in pairs(step.sizes) do extent[v] = size end
   for k, node in ipairs(template.nodes) do
     if node.tensor and node.backs and node.tensor.shared then last_shared = k end
   end
   for k, node in ipairs(template.nodes) do
-    local part = k <= last_shared and entries or rest
+    local part = (k <= last_shared or node.fused) and entries or rest
     if node.tensor then
       part[#part + 1] = part == rest and holder(way, node) or { node = node }
     else
       i = i + 1
       local tile = tiles[i]
-      if tile < extent[node.variable] then
+      local several = tile < extent[node.variable]
+      for _, split in ipairs(several and template.splits or {}) do
+        if i <= split.n_loops then depths[split.split] = depths[split.split] + 1 end
+      end
+      if several or node.pinned and part == rest then
         part[#part + 1] = part == rest and loop(way, node, tile) or { node = node, tile = tile }
       end
       extent[node.variable] = tile
     end
   end
   local levels, loops, depth = fused_part(way, entries, variables)
+  for split, d in pairs(depths) do depth[split] = d end
   rest[#rest + 1] = { node = "compute", einsum = step.einsum, component = way.compute }
   return { step = step, levels = levels, loops = loops, rest = rest, depth = depth }
 end

@@ -1,0 +1,372 @@
+-- SPDX-License-Identifier: MIT
+-- Templates that complete a mapping with holes. Loops that it names stand where it says, whatever
+-- they cost; in its gaps stand loops that can matter there.
+
+local alignment = require "einloom.search.alignment"
+local gaps = require "einloom.search.gaps"
+local holds = require "einloom.search.holds"
+local holes = require "einloom.mapping_holes"
+local pattern = require "einloom.search.pattern"
+
+local matching = {}
+
+-- ---- loops that are named ----
+
+-- The tiles that a loop may have; nil for any.
+local function tiles_of(item, size, uneven)
+  local shape = item.node.tile_shape
+  if shape == "?" then return nil end
+  local list = {}
+  for tile = 1, math.type(shape) == "integer" and 0 or size do
+    if (uneven or size % tile == 0) and holes.admits(shape, tile) then list[#list + 1] = tile end
+  end
+  if math.type(shape) == "integer" then list[1] = shape end
+  return list
+end
+
+local function region(way, h) return h and way.levels[h.level].region end
+
+-- Why a loop cannot stand under holder j, or nil.
+local function obstacle(way, order, j, item)
+  local v = item.variable
+  if way.sizes[v] == 1 then
+    if holes.admits(item.node.tile_shape, 1) then return nil end
+    return ("%s has one value: its tile is 1"):format(v)
+  end
+  for _, t in ipairs(gaps.unheld(way, order, j)) do
+    if t.relevancy[v] ~= "relevant" then
+      return ("%s is held below a loop of %s, which does not index it alone"):format(t.name, v)
+    end
+  end
+  for _, t in ipairs(item.dim and {} or gaps.fetched_once(way, order, j)) do
+    if not t.relevancy[v] then
+      return ("%s is not to be fetched again for another %s"):format(t.name, v)
+    end
+  end
+  if not item.dim then return nil end
+  if item.dim.excluded[v] then
+    return ("the architecture has no loop of %s on %s.%s"):format(v, item.node.component,
+      item.node.dim)
+  end
+  local at = way.levels[item.level].region
+  local last = region(way, order[j + 1]) or way.levels[#way.levels].region
+  if at <= (region(way, order[j]) or 0) or at > last then
+    return ("loops on %s.%s stand under the last holder above %s"):format(item.node.component,
+      item.node.dim, item.node.component)
+  end
+end
+
+-- ---- gaps ----
+
+local function temporal_loops(list)
+  local nodes = {}
+  for i, v in ipairs(list) do nodes[i] = { variable = v } end
+  return nodes
+end
+
+-- Orders of temporal loops in a gap; where more comes behind it, also those that the holder above
+-- sinks through to what follows.
+local function temporal_choices(way, above, list, followed)
+  local choices = {}
+  for _, order in ipairs(gaps.arrangements(way, above, list)) do
+    choices[#choices + 1] = temporal_loops(order)
+  end
+  if not followed or not above or above.backs or above.toll or above.fixed then return choices end
+  local whole = {}
+  for _, v in ipairs(list) do
+    if above.tensor.relevancy[v] == "relevant" then whole[#whole + 1] = v end
+  end
+  choices[#choices + 1] = temporal_loops(whole)
+  for _, v in ipairs(list) do
+    if above.tensor.relevancy[v] == "partial" then
+      local order = table.move(whole, 1, #whole, 1, {})
+      order[#order + 1] = v
+      choices[#choices + 1] = temporal_loops(order)
+    end
+  end
+  return choices
+end
+
+-- What a gap may hold: lists of loops.
+local function gap_choices(way, order, j, item, temporal, spatial, followed)
+  local choices = item.temporal
+    and temporal_choices(way, order[j], temporal, followed) or { {} }
+  if not item.spatial or #spatial == 0 then return choices end
+  local result = {}
+  for _, choice in ipairs(choices) do
+    local both = table.move(choice, 1, #choice, 1, {})
+    for _, loop in ipairs(spatial) do
+      both[#both + 1] = { variable = loop.variable, dim = loop.dim, level = loop.level }
+    end
+    result[#result + 1] = both
+    if followed then result[#result + 1] = choice end
+  end
+  return result
+end
+
+-- ---- segments ----
+
+-- A segment that is one gap for all loops: as without a mapping.
+local function plain(segment)
+  return #segment == 1 and segment[1].kind == "gap" and segment[1].temporal and segment[1].spatial
+end
+
+local function extended(lists, additions)
+  local result = {}
+  for _, list in ipairs(lists) do
+    for _, more in ipairs(additions) do
+      local longer = table.move(list, 1, #list, 1, {})
+      result[#result + 1] = table.move(more, 1, #more, #longer + 1, longer)
+    end
+  end
+  return result
+end
+
+local function named_loop(way, item)
+  local uneven = way.uneven and not item.dim
+  return {
+    variable = item.variable, dim = item.dim, level = item.level, item = item, pinned = true,
+    unit = way.sizes[item.variable] == 1 or nil,
+    tiles = tiles_of(item, way.sizes[item.variable], uneven),
+  }
+end
+
+-- All lists of loops (and splits) that a segment may hold; nil, the item and a message where it
+-- may hold none.
+local function segment_choices(way, a, j, n_first, free)
+  local order, segment, lists = a.order, a.segments[j], { {} }
+  local temporal = gaps.candidates(way, order, j, free)
+  local spatial = way.is_copy and {} or gaps.spatial_loops(way, order, j)
+  for k, item in ipairs(segment) do
+    if item.kind == "split" then
+      for tensor in pairs(item.split.crossing) do
+        for _, t in ipairs(gaps.unheld(way, order, j)) do
+          if t.name == tensor then
+            return nil, item, ("%s is used in several branches: it is held above"):format(tensor)
+          end
+        end
+      end
+      lists = extended(lists, { { { split = item.split } } })
+    elseif item.kind == "loop" then
+      local message = obstacle(way, order, j, item)
+      if message then return nil, item, message end
+      lists = extended(lists, { { named_loop(way, item) } })
+    elseif j >= n_first then
+      local choices = gap_choices(way, order, j, item, temporal, spatial, k < #segment)
+      for _, choice in ipairs(choices) do
+        for _, loop in ipairs(choice) do loop.item = item end
+      end
+      lists = extended(lists, choices)
+    end
+  end
+  return lists
+end
+
+-- ---- whole templates ----
+
+local divisors_of = {}
+
+local function divisors(n)
+  local list = divisors_of[n]
+  if not list then
+    list = {}
+    for d = 1, n do
+      if n % d == 0 then list[#list + 1] = d end
+    end
+    divisors_of[n] = list
+  end
+  return list
+end
+
+-- Extents that a loop leaves of extents before it.
+local function below(reach, node, uneven)
+  local result = {}
+  for extent in pairs(reach) do
+    for _, tile in ipairs(node.tiles or divisors(extent)) do
+      if tile <= extent and (uneven or extent % tile == 0) then result[tile] = true end
+    end
+  end
+  return result
+end
+
+-- The item and a message where the loops of some variable cannot cut it into single values.
+local function unfinished(way, nodes)
+  local reach, last = {}, {}
+  for _, v in ipairs(way.variables) do reach[v] = { [way.sizes[v]] = true } end
+  for _, node in ipairs(nodes) do
+    if node.variable then last[node.variable] = node end
+  end
+  for _, v in ipairs(way.variables) do
+    if not last[v] then return nil, ("no loop of %s is left to compute its values"):format(v) end
+  end
+  for _, node in ipairs(nodes) do
+    local v = node.variable
+    if v then
+      reach[v] = below(reach[v], node, way.uneven and not node.dim)
+      if last[v] == node then
+        reach[v] = { [1] = reach[v][1] }
+        if not reach[v][1] then
+          return node.item, ("this is the last loop of %s: its tile is 1"):format(v)
+        end
+      elseif not next(reach[v]) then
+        return node.item, ("no such tile divides what is left of %s"):format(v)
+      end
+    end
+  end
+end
+
+-- A template of copies of the nodes; `all` also has loops of variables with one value, and splits
+-- stand aside. Loops are fused above the outermost holders of shared tensors and above splits.
+local function assemble(way, a, chosen, n_shared)
+  local template = { way = way, nodes = {}, all = {}, splits = {}, n_fused = 0, n_loops = 0 }
+  local pinned = false
+  local function add(node, j)
+    if node.split then
+      template.n_fused = template.n_loops
+      table.insert(template.splits, { split = node.split, n_loops = template.n_loops })
+      return
+    end
+    local copy = { border = node.pinned or pinned }
+    for key, x in pairs(node) do copy[key] = x end
+    template.all[#template.all + 1], pinned = copy, node.pinned
+    if node.unit then return end
+    template.nodes[#template.nodes + 1] = copy
+    template.n_loops = template.n_loops + 1
+    if j < n_shared then template.n_fused = template.n_loops end
+  end
+  for j = 0, #a.order do
+    local h = a.order[j]
+    if h then
+      template.nodes[#template.nodes + 1], template.all[#template.all + 1] = h, h
+    end
+    for _, node in ipairs(chosen[j] or {}) do add(node, j) end
+  end
+  local n = 0
+  for _, node in ipairs(template.nodes) do
+    if node.variable then
+      n = n + 1
+      node.fused = n <= template.n_fused
+    end
+  end
+  return template
+end
+
+local function shared(h) return h.tensor.shared end
+
+-- Puts loops of variables that have none but fused ones into plain segments, as far out as they may
+-- stand.
+local function complete(way, a, chosen, n_shared)
+  local has = {}
+  for j = n_shared, #a.order do
+    for _, node in ipairs(chosen[j]) do
+      if node.variable and not node.dim then has[node.variable] = true end
+    end
+  end
+  for j = gaps.last_backing(a.order), #a.order do
+    local once = gaps.fetched_once(way, a.order, j)
+    if plain(a.segments[j]) then
+      local own, n = table.move(chosen[j], 1, #chosen[j], 1, {}), 0
+      while own[n + 1] and not own[n + 1].dim do n = n + 1 end
+      for _, v in ipairs(way.variables) do
+        if not has[v] and gaps.indexed_by_all(once, v) then
+          n, has[v] = n + 1, true
+          table.insert(own, n, { variable = v, item = a.segments[j][1] })
+        end
+      end
+      chosen[j] = own
+    end
+  end
+end
+
+local function each_choice(choices, j, last, chosen, visit)
+  if j > last then return visit(table.move(chosen, 0, last, 0, {})) end
+  for _, list in ipairs(choices[j]) do
+    chosen[j] = list
+    each_choice(choices, j + 1, last, chosen, visit)
+  end
+end
+
+-- A text for what makes templates of one mapping with holes different.
+local function key_of(template)
+  local parts = {}
+  for i, node in ipairs(template.all) do
+    parts[i] = node.tensor and ("%d:%s"):format(node.level, node.tensor.name)
+      or ("%s@%s%s"):format(node.variable, node.dim and node.level .. "." .. node.dim.name or "",
+        node.pinned and "!" or "")
+  end
+  return table.concat(parts, "/")
+end
+
+local function number_first(way, order)
+  local n = 0
+  for i, h in ipairs(order) do
+    if holds.goes_first(way, h) then n = i end
+  end
+  return n
+end
+
+local function nowhere() return false end
+
+-- All templates of one way to lay the holders.
+local function fill(way, a, leaf, deepest, visit)
+  local n_first, n_shared = number_first(way, a.order), gaps.last_backing(a.order, shared)
+  local function free(j)
+    local h = a.order[j]
+    return j >= n_first and j <= #a.order and plain(a.segments[j]) and not (h and h.fixed)
+  end
+  local choices = {}
+  for j = 0, #a.order do
+    local lists, item, message = segment_choices(way, a, j, n_first, free(j) and free or nowhere)
+    if not lists then
+      deepest.note(item.node, message)
+      return
+    end
+    choices[j] = lists
+  end
+  each_choice(choices, 0, #a.order, {}, function(chosen)
+    complete(way, a, chosen, n_shared)
+    local template = assemble(way, a, chosen, n_shared)
+    local item, message = unfinished(way, template.nodes)
+    if message then
+      deepest.note((item or { node = leaf }).node, message)
+    else
+      visit(template)
+    end
+  end)
+end
+
+--- Calls visit with every template of a step that completes its path of a mapping with holes.
+--- Returns the problem furthest in that kept others from it.
+---@param step einloom.SearchStep
+---@param visit fun(template: einloom.Template)
+---@return einloom.Error? problem
+function matching.each(step, visit)
+  local deepest = { at = -1 }
+  local path = step.pattern.paths[step.einsum]
+  for _, way in ipairs(step.ways) do
+    local items, node, message = pattern.items(step.pattern, path, way)
+    if not items then
+      if deepest.at < 0 then
+        deepest.at, deepest.error = 0, pattern.problem(node, "no_mapping", message)
+      end
+    else
+      local seen = {}
+      function deepest.note(where, why)
+        if deepest.at < #items + 2 then
+          deepest.at, deepest.error = #items + 2, pattern.problem(where, "no_mapping", why)
+        end
+      end
+      alignment.each(way, items, path.leaf, deepest, function(a)
+        fill(way, a, path.leaf, deepest, function(template)
+          local key = key_of(template)
+          if seen[key] then return end
+          seen[key] = true
+          visit(template)
+        end)
+      end)
+    end
+  end
+  return deepest.error
+end
+
+return matching
