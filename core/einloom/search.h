@@ -43,6 +43,8 @@ LOOM_API int loom_space_tensor(loom_space *s, int einsum, const char *tensor, co
 typedef struct loom_space_loop {
   loom_expr tile;          /* a symbol; LOOM_NONE: 1 */
   int variable, dimension; /* -1: temporal */
+  const int32_t *tiles;    /* those that the loop may have, ascending; NULL: any */
+  size_t n_tiles;
 } loom_space_loop;
 /* The outermost holder of a shared tensor, under so many of the fused loops. */
 typedef struct loom_space_backing {

@@ -190,6 +190,14 @@ static bool extend(chains *c, const loom_rows *from, size_t i, int position, int
   return true;
 }
 
+bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile) {
+  const loom_space_loop *l = &nest->loops[loop];
+  if (!l->tiles) return true;
+  for (size_t i = 0; i < l->n_tiles; i++)
+    if (l->tiles[i] == tile) return true;
+  return false;
+}
+
 static bool extend_all(chains *c, const loom_rows *from, int position, loom_rows *to) {
   int inner = c->v->loop[position + 1];
   for (size_t i = 0; i < from->n; i++) {
@@ -198,7 +206,8 @@ static bool extend_all(chains *c, const loom_rows *from, int position, loom_rows
     double last = INFINITY;
     for (size_t k = 0; k < c->tiles.n; k++) {
       int64_t tile = c->tiles.at[k];
-      if (tile % t != 0) continue;
+      if (tile % t != 0 || !loom_nest_may_have(c->nest, c->v->loop[position], (int32_t)tile))
+        continue;
       double trips = ceil((double)c->v->size / (double)tile);
       if (trips == last) continue;
       last = trips;

@@ -90,6 +90,7 @@ static bool is_chain(const loom_nest *nest, const loom_search_variable *v, const
     int64_t tile = tiles[v->loop[j]];
     if (tile < 1 || tile > outer || (j + 1 == v->n_loops && tile != 1)) return false;
     if (outer % tile != 0 && !(j == 0 && v->uneven && loop->dimension < 0)) return false;
+    if (!loom_nest_may_have(nest, v->loop[j], (int32_t)tile)) return false;
     outer = tile;
   }
   return true;

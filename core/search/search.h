@@ -199,6 +199,8 @@ double loom_nest_share(const loom_nest *nest, int dim, double used);
 
 typedef struct loom_collector loom_collector;
 
+/* Whether a loop may have a tile. */
+bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile);
 /* Chains of every variable and the levels in which they are joined. */
 bool loom_nest_prepare(loom_nest *nest);
 void loom_nest_free_lists(loom_nest *nest);

@@ -88,9 +88,51 @@ static bool spread_loop(uses *u, int dim, double count) {
   return true;
 }
 
+/* The next loop with every tile that it may have; only spatial ones with a least share use instances of
+** a dimension. */
+static bool cut(const loom_nest *nest, uses *from, int loop, bool last, uses *to) {
+  double use[LOOM_SEARCH_MAX_KEYS];
+  size_t n = count_of(from), width = (size_t)from->width;
+  int dim = nest->loops[loop].dimension;
+  for (size_t i = 0; i < n; i++) {
+    int64_t left = (int64_t)from->list.at[i * width + width - 1];
+    for (int64_t tile = 1; tile <= (last ? 1 : left); tile++) {
+      double trips = (double)(left / tile);
+      if (left % tile != 0 || !loom_nest_may_have(nest, loop, (int32_t)tile)) continue;
+      if (dim >= 0 && trips > nest->dims[dim].count) continue;
+      memcpy(use, from->list.at + i * width, width * sizeof *use);
+      use[width - 1] = (double)tile;
+      if (dim >= 0 && nest->dims[dim].min_fraction > 0) use[dim] *= trips;
+      if (dim >= 0 && use[dim] > nest->dims[dim].count) continue;
+      if (!add_use(to, use)) return false;
+    }
+  }
+  return true;
+}
+
+/* Spreads of a variable of which loops may not have every tile. */
+static bool spread_limited(const loom_nest *nest, uses *u, const loom_search_variable *v) {
+  for (int k = 0; k < v->n_loops; k++) {
+    uses next = {.ctx = u->ctx, .width = u->width};
+    bool done = cut(nest, u, v->loop[k], k + 1 == v->n_loops, &next);
+    loom_vec_free(u->ctx, &u->list);
+    loom_vec_free(u->ctx, &u->slots);
+    *u = next;
+    if (!done) return false;
+  }
+  return true;
+}
+
+static bool is_limited(const loom_nest *nest, const loom_search_variable *v) {
+  for (int k = 0; k < v->n_loops; k++)
+    if (nest->loops[v->loop[k]].tiles) return true;
+  return false;
+}
+
 static bool spread_variable(const loom_nest *nest, uses *u, int variable) {
   const loom_search_variable *v = &nest->variables[variable];
   if (!restart(u, (double)v->size)) return false;
+  if (is_limited(nest, v)) return spread_limited(nest, u, v);
   for (int k = 0; k < v->n_loops; k++) {
     int dim = nest->loops[v->loop[k]].dimension;
     if (dim < 0 || nest->dims[dim].min_fraction <= 0) continue;

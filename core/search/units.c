@@ -103,7 +103,14 @@ static bool copy_template(loom_space *s, const loom_space_template *t, loom_spac
   bool *border = loom_arena_array(&s->arena, t->n_fused, sizeof *border);
   loom_space_backing *backings = loom_arena_array(&s->arena, t->n_backings, sizeof *backings);
   if (!loops || !border || !backings) return false;
-  for (size_t i = 0; i < t->n_loops; i++) loops[i] = t->loops[i];
+  for (size_t i = 0; i < t->n_loops; i++) {
+    loops[i] = t->loops[i];
+    if (!loops[i].tiles) continue;
+    int32_t *tiles = loom_arena_array(&s->arena, loops[i].n_tiles, sizeof *tiles);
+    if (!tiles) return false;
+    for (size_t k = 0; k < loops[i].n_tiles; k++) tiles[k] = t->loops[i].tiles[k];
+    loops[i].tiles = tiles;
+  }
   for (size_t i = 0; i < t->n_fused; i++) border[i] = t->border[i];
   for (size_t i = 0; i < t->n_backings; i++) backings[i] = t->backings[i];
   *copy = *t;
@@ -114,8 +121,16 @@ static bool copy_template(loom_space *s, const loom_space_template *t, loom_spac
   return copy->text != NULL;
 }
 
-/* The spreads of a template whose loops are spread as those of an earlier one are its. */
+static bool is_free(const loom_nest *nest) {
+  for (int i = 0; i < nest->n_loops; i++)
+    if (nest->loops[i].tiles) return false;
+  return true;
+}
+
+/* The spreads of a template whose loops are spread as those of an earlier one are its, unless tiles of
+** loops are given. */
 static bool list_spreads(loom_space *s, loom_space_one *one, loom_nest *nest) {
+  if (!is_free(nest)) return loom_nest_list_spreads(nest, &s->arena);
   size_t n_dims = (size_t)nest->n_dims, n = (size_t)nest->n_variables * n_dims;
   uint8_t *loops = loom_arena_array(&s->arena, n, sizeof *loops);
   if (!loops) return false;

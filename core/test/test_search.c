@@ -40,8 +40,10 @@ static loom_space *start(text_case *c, const loom_costs *costs, loom_space_optio
                          double bits) {
   loom_expr tiles[] = {loom_symbol(c->ctx, "m0", NULL), loom_symbol(c->ctx, "n0", NULL),
                        loom_symbol(c->ctx, "k0", NULL)};
-  loom_space_loop loops[N_LOOPS] = {{tiles[0], 0, -1},  {tiles[1], 1, -1},  {tiles[2], 2, -1},
-                                    {LOOM_NONE, 0, -1}, {LOOM_NONE, 1, -1}, {LOOM_NONE, 2, -1}};
+  loom_space_loop loops[N_LOOPS];
+  for (int i = 0; i < N_LOOPS; i++)
+    loops[i] =
+        (loom_space_loop){.tile = i < 3 ? tiles[i] : LOOM_NONE, .variable = i % 3, .dimension = -1};
   const int64_t sizes[] = {M, N, K};
   loom_space_template t = {.n_loops = N_LOOPS, .loops = loops};
   loom_space *s = loom_space_new(c->ctx, &options);

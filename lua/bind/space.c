@@ -156,16 +156,44 @@ static int l_tensor(lua_State *L) {
 
 /* ---- templates ---------------------------------------------------------------------------- */
 
+/* Tiles of the loops of the list at an index, one after the other, on the stack.  [-0, +1, v] */
+static int32_t *read_tiles(lua_State *L, int list) {
+  size_t n = 0, k = 0, n_loops = lua_rawlen(L, list);
+  for (size_t i = 1; i <= n_loops; i++) {
+    luaL_argcheck(L, lua_rawgeti(L, list, (lua_Integer)i) == LUA_TTABLE, 4, "loop expected");
+    if (lua_getfield(L, -1, "tiles") == LUA_TTABLE) n += lua_rawlen(L, -1);
+    lua_pop(L, 2);
+  }
+  int32_t *tiles = lua_newuserdatauv(L, (n + 1) * sizeof *tiles, 0);
+  for (size_t i = 1; i <= n_loops; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i);
+    size_t own = lua_getfield(L, -1, "tiles") == LUA_TTABLE ? lua_rawlen(L, -1) : 0;
+    for (size_t j = 1; j <= own; j++) {
+      lua_rawgeti(L, -1, (lua_Integer)j);
+      tiles[k++] = (int32_t)luaL_checkinteger(L, -1);
+      lua_pop(L, 1);
+    }
+    lua_pop(L, 2);
+  }
+  return tiles;
+}
+
 /* The loops at the top of the stack into memory that takes their place.  [-1, +1, v] */
 static loom_space_loop *read_loops(bind_scope *s, const loom_space *space, int einsum, size_t *n) {
   lua_State *L = s->L;
   luaL_checktype(L, -1, LUA_TTABLE);
   int list = lua_gettop(L);
   *n = lua_rawlen(L, list);
+  const int32_t *tiles = read_tiles(L, list);
   loom_space_loop *loops = lua_newuserdatauv(L, (*n + 1) * sizeof *loops, 0);
   for (size_t k = 0; k < *n; k++) {
-    luaL_argcheck(L, lua_rawgeti(L, list, (lua_Integer)k + 1) == LUA_TTABLE, 4, "loop expected");
+    lua_rawgeti(L, list, (lua_Integer)k + 1);
     int at = lua_gettop(L);
+    bool open = lua_getfield(L, at, "tiles") != LUA_TTABLE;
+    loops[k].n_tiles = open ? 0 : lua_rawlen(L, -1);
+    loops[k].tiles = open ? NULL : tiles;
+    tiles += loops[k].n_tiles;
+    lua_pop(L, 1);
     loops[k].variable = integer_field(L, at, "variable", -1);
     loops[k].dimension = integer_field(L, at, "dimension", -1);
     lua_getfield(L, at, "tile");
