@@ -168,3 +168,68 @@ describe("a space", function()
     assert.is_true(#texts() > 10)
   end)
 end)
+
+describe("a mapping with holes", function()
+  local w = product()
+  local a = loom.arch {
+    memory("L1", { keep = "All", energy = 10 }), memory("L2", { size = 1024 }),
+    loom.fanout { "PE", x = 4, y = { 2, reuse = "A" } }, mac,
+  }
+
+  local function best(text)
+    local space = assert(loom.space(w, a, { mapping = loom.mapping(text) }))
+    local found = space:search()
+    return found:mapping(), found.points[1], space
+  end
+
+  it("that has none gives itself", function()
+    local text = "L1: B A Z\nfor m tile 4\n  L2: Z A\n  for k, n tile 3\n    par n on PE.x\n"
+      .. "      for m\n        MAC\n"
+    local mapping, point, space = best(text)
+    assert.are.equal(loom.mapping(text), mapping)
+    assert.are.equal(1, #space:units())
+    local r = loom.analyze(w, a, mapping, { model = "reference" })
+    assert.are.equal(r:energy():tonumber(), point.energy)
+  end)
+
+  it("keeps what it fixes", function()
+    local mapping =
+      best "L1: A B Z\nfor n tile {2, 3}\n  ...\n  L2: B *\n  *\n  par m on PE.x\n  MAC\n"
+    local text = tostring(mapping)
+    assert.truthy(text:find "^L1: A B Z\nfor n tile [23]\n")
+    assert.truthy(text:find "L2: B")
+    assert.truthy(text:find "par m on PE.x\n%s*MAC\n$")
+    assert.is_false(mapping.holes)
+  end)
+
+  it("says which part nothing completes", function()
+    for _, case in ipairs {
+      { "L1: A B Z\nfor m tile 3\n  ...\n  MAC", "mapping:2:5", "no such tile divides" },
+      { "L1: A B Z\nfor m tile 2\n  MAC", "mapping:3:3", "no loop of k is left" },
+      { "L1: A B\nL2: A\n*\nMAC", "mapping:2:1", "Z in L1 has to stand above A in L2" },
+      { "L1: A B\nfor m, k, n\n  MAC", "mapping:3:3", "no place for Z in L1" },
+      { "L1: A B Z\n*\npar k on PE.y\n  MAC", "mapping:3:5", "no loop of k on PE.y" },
+      { "L1: A B Z\npar n tile 2 on PE.x\n  L2: A\n  *\n  MAC", "mapping:2:5",
+        "loops on PE.x stand under the last holder above PE" },
+      { "for m\n  L1: A B Z\n  *\n  MAC", "mapping:2:3", "A in L1 has to stand above all loops" },
+      { "L1: A B Z\n*\nfor m tile 2\n  MAC", "mapping:3:5", "last loop of m: its tile is 1" },
+    } do
+      local space, message, kind = loom.space(w, a, { mapping = loom.mapping(case[1]) })
+      assert.is_nil(space, case[1])
+      assert.are.equal("no_mapping", kind)
+      for i = 2, 3 do assert.truthy(message:find(case[i], 1, true), message .. "\n" .. case[i]) end
+    end
+  end)
+
+  it("is refused where no search has its nodes", function()
+    local function refused(text, ...)
+      fails.with("bad_mapping", { ... },
+        function() loom.space(w, a, { mapping = loom.mapping(text) }) end)
+    end
+    refused("L1: A B Z\nfor m tile M\n  *\n  MAC", "mapping:2:5", "tile M: a search takes numbers")
+    refused("L1: A B Z\nfor m tile 2 step 1\n  *\n  MAC", "mapping:2:5", "one tile shape only")
+    refused("L1: A B Z\npipeline\n  branch\n    *\n    MAC", "mapping:2:1", "no pipeline nodes")
+    refused("L1: A B Z\n*", "mapping:2:1", "what computes here")
+    refused("L1: A B Z\n*\nY on MAC", "mapping:3:1", "no einsum Y")
+  end)
+end)

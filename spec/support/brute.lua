@@ -74,7 +74,7 @@ function brute.nests_of_way(step, options, visit)
           for i = (slots[#slots] and slots[#slots].after or 0) + 1, #order do
             copy[#copy + 1] = order[i]
           end
-          return visit({ way = step, nodes = copy, n_fused = n_fused },
+          return visit({ way = step, nodes = copy, splits = {}, n_fused = n_fused },
             table.move(tiles, 1, #tiles, 1, {}), table.move(names, 1, #names, 1, {}))
         end
         local slot, here = slots[k], {}

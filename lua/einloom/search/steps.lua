@@ -91,8 +91,9 @@ local function step_of(case, e)
   local options, tensors = case.options, tensors_of(case.workload, e)
   local variables, sizes = variables_of(case.workload, e)
   local step = {
-    einsum = e.name, n_instances = e.n_instances, is_copy = e.is_copy, tensors = tensors, splits = {},
-    variables = variables, sizes = sizes, uneven = uneven(options, variables, tensors),
+    einsum = e.name, n_instances = e.n_instances, is_copy = e.is_copy, tensors = tensors,
+    splits = {}, variables = variables, sizes = sizes,
+    uneven = uneven(options, variables, tensors),
     force_order = options.force_memory_hierarchy_order,
     every_order = options.explore_loop_orders, max_fused_loops = options.max_fused_loops,
   }

@@ -111,7 +111,8 @@ local function arrange(way, order, n_first, visit)
       complete(way, order, copy, n_shared)
       return visit(assemble(way, order, copy, n_shared))
     end
-    for _, list in ipairs(gaps.arrangements(way, order[j], gaps.candidates(way, order, j, everywhere))) do
+    local possible = gaps.candidates(way, order, j, everywhere)
+    for _, list in ipairs(gaps.arrangements(way, order[j], possible)) do
       places[j] = list
       place(j + 1)
     end
