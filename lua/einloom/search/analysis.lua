@@ -92,21 +92,26 @@ function analysis.describe(template, numbers)
   return { loops = loops, n_fused = n_fused, border = border, backings = backings }
 end
 
+local function add_loop(built, way, node, tile)
+  if node.dim then
+    built:spatial(0, node.variable, tile, nil, way.levels[node.level].name, node.dim.name)
+  else
+    built:temporal(0, node.variable, tile)
+  end
+end
+
 local function build(template)
   local way, built, last, i = template.way, core.mapping(), last_loops(template.nodes), 0
-  for _, node in ipairs(template.all) do
+  for _, node in ipairs(template.nodes) do
+    for _, unit in ipairs(node.units or {}) do add_loop(built, way, unit, 1) end
     if node.tensor then
       add_holder(built, way, node)
     else
-      if not node.unit then i = i + 1 end
-      local tile = not node.unit and last[node.variable] ~= node and analysis.symbol(i) or 1
-      if node.dim then
-        built:spatial(0, node.variable, tile, nil, way.levels[node.level].name, node.dim.name)
-      else
-        built:temporal(0, node.variable, tile)
-      end
+      i = i + 1
+      add_loop(built, way, node, last[node.variable] ~= node and analysis.symbol(i) or 1)
     end
   end
+  for _, unit in ipairs(template.units) do add_loop(built, way, unit, 1) end
   built:compute(0, way.einsum, way.compute)
   return built
 end

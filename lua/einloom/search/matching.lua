@@ -215,31 +215,32 @@ local function unfinished(way, nodes)
   end
 end
 
--- A template of copies of the nodes; `all` also has loops of variables with one value, and splits
--- stand aside. Loops are fused above the outermost holders of shared tensors and above splits.
+-- A template of copies of the nodes; loops of variables with one value and splits stand aside.
+-- Loops are fused above the outermost holders of shared tensors and above splits.
 local function assemble(way, a, chosen, n_shared)
-  local template = { way = way, nodes = {}, all = {}, splits = {}, n_fused = 0, n_loops = 0 }
+  local template = { way = way, nodes = {}, splits = {}, units = {}, n_fused = 0, n_loops = 0 }
   local pinned = false
-  local function add(node, j)
+  local function add(node, more)
+    local copy = setmetatable({ border = node.pinned or pinned, units = template.units },
+      { __index = node })
+    template.nodes[#template.nodes + 1], template.units, pinned = copy, {}, node.pinned
+    template.n_loops = template.n_loops + more
+  end
+  local function add_in_segment(node, j)
     if node.split then
       template.n_fused = template.n_loops
       table.insert(template.splits, { split = node.split, n_loops = template.n_loops })
-      return
+    elseif node.unit then
+      table.insert(template.units, node)
+      pinned = true
+    else
+      add(node, 1)
+      if j < n_shared then template.n_fused = template.n_loops end
     end
-    local copy = { border = node.pinned or pinned }
-    for key, x in pairs(node) do copy[key] = x end
-    template.all[#template.all + 1], pinned = copy, node.pinned
-    if node.unit then return end
-    template.nodes[#template.nodes + 1] = copy
-    template.n_loops = template.n_loops + 1
-    if j < n_shared then template.n_fused = template.n_loops end
   end
   for j = 0, #a.order do
-    local h = a.order[j]
-    if h then
-      template.nodes[#template.nodes + 1], template.all[#template.all + 1] = h, h
-    end
-    for _, node in ipairs(chosen[j] or {}) do add(node, j) end
+    if j > 0 then add(a.order[j], 0) end
+    for _, node in ipairs(chosen[j] or {}) do add_in_segment(node, j) end
   end
   local n = 0
   for _, node in ipairs(template.nodes) do
@@ -289,7 +290,7 @@ end
 -- A text for what makes templates of one mapping with holes different.
 local function key_of(template)
   local parts = {}
-  for i, node in ipairs(template.all) do
+  for i, node in ipairs(template.nodes) do
     parts[i] = node.tensor and ("%d:%s"):format(node.level, node.tensor.name)
       or ("%s@%s%s"):format(node.variable, node.dim and node.level .. "." .. node.dim.name or "",
         node.pinned and "!" or "")

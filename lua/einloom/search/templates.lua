@@ -18,7 +18,8 @@ local templates = {}
 ---@field way einloom.SearchWay
 ---@field n_loops integer
 ---@field nodes table[] holders and loops, outermost first
----@field all table[] with loops of variables that have one value
+---@field units table[] loops of variables with one value below all nodes; those above a node are
+--- its `units`
 ---@field splits table[] {split =, n_loops =}: splits of a mapping with holes below so many loops
 ---@field n_fused integer loops above the last outermost holder of a shared tensor
 
@@ -63,7 +64,7 @@ local function assemble(way, order, places, n_shared)
     end
   end
   return {
-    way = way, nodes = nodes, all = nodes, splits = {}, n_fused = n_fused, n_loops = n_loops,
+    way = way, nodes = nodes, splits = {}, units = {}, n_fused = n_fused, n_loops = n_loops,
   }
 end
 
