@@ -18,6 +18,16 @@ function files.read(path)
   return text
 end
 
+--- Whether there is a file.
+function files.exists(path)
+  local file = io.open(path, "rb")
+  if file then file:close() end
+  return file ~= nil
+end
+
+--- A text as one word of the shell.
+function files.quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
+
 --- A copy of a file under another path.
 function files.copy(from, to)
   local file = assert(io.open(to, "wb"))
