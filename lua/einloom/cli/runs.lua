@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- einloom runs: what stores of searches hold, side by side, and in what the searches differ.
 
+local core = require "einloom.core"
 local errors = require "einloom.errors"
 local progress = require "einloom.show.progress"
 local terminal = require "einloom.cli.terminal"
@@ -33,7 +34,8 @@ local function found_of(part)
   if #list > 1 then return ("%d points"):format(#list) end
   local parts = {}
   for _, name in ipairs(errors.keys(list[1].figures)) do
-    parts[#parts + 1] = ("%s %s"):format(name, list[1].figures[name])
+    local value = core.number(list[1].figures[name]):tonumber()
+    parts[#parts + 1] = ("%s %.6g"):format(name, value)
   end
   return table.concat(parts, ", ")
 end
