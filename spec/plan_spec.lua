@@ -46,6 +46,33 @@ describe("a plan", function()
     assert.is_true(kernel.narrow and kernel.narrow_proved)
   end)
 
+  it("counts a read of one loop apart from the same one of several", function()
+    local function reads(kind, options)
+      local g = core.graph(options)
+      for name, sizes in pairs { a = { 4, 24 }, b = { 24 }, c = { 4, 24 }, d = { 4, 24 } } do
+        g:buffer { name = name, sizes = sizes, output = name > "b" }
+      end
+      local row = kind == "reduction" and { { "x", 4 }, { "r0_", 24 } } or
+        { { "x", 96 }, { "r0_", 1 } }
+      local at, loops = 24 * p0 + p1, { { p0, 4 }, { p1, 24 } }
+      g:op { name = "flat", pointwise = { { p0, 96 } }, reads = { { buffer = "a", index = p0 } },
+        writes = { { buffer = "c", index = p0 } } }
+      g:op { name = "rows", pointwise = loops,
+        reads = { { buffer = "a", index = at }, { buffer = "b", index = p1 } },
+        writes = { { buffer = "d", index = at } } }
+      local plan = g:plan()
+      plan:kernel { schedule = { "flat", "rows" }, tiling = row,
+        extents = { row[1][2], row[2][2] } }
+      return plan:kernels()[1].memory.one_pass.reads
+    end
+    -- One loop over all points is what the two loops of the other put together.
+    assert.are.equal(3, reads "pointwise".accesses)
+    assert.are.equal(core.int(4 * (96 + 96)), reads "pointwise".bytes)
+    assert.are.equal(2, reads("pointwise", { strict = true }).accesses)
+    -- Over the extents of the kernel both are the same two variables.
+    assert.are.equal(2, reads "reduction".accesses)
+  end)
+
   it("stores what a later kernel reads, and lets it overwrite that", function()
     local plan = chain():plan()
     plan:kernel { schedule = { "ab", "bc" }, extents = { 64, 1 }, tiling = flat }

@@ -17,12 +17,14 @@ typedef struct loom_nest {
   size_t n_values_pointwise, n_values_reduction;
   const loom_expr *values; /* in the variables of the kernel's ranges */
   const loom_expr *flat;   /* in flat variables; NULL until they are needed */
+  bool in_pieces[2];       /* a flat variable is taken apart by them */
 } loom_nest;
 
 /* An index over one of the nests: what is known of it does not depend on the buffer. */
 typedef struct loom_nest_index {
   loom_kernel_access access;
-  bool is_flat;                          /* the rest is known */
+  bool is_flat; /* the rest is known */
+  bool joined;  /* a flat variable in the index is put together from pieces */
   loom_expr index, strides[2], elements; /* over flat variables */
 } loom_nest_index;
 

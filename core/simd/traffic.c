@@ -12,7 +12,7 @@ enum { WHOLE = -1, OUTSIDE = 0 };
 
 typedef struct flat_access {
   int place, buffer;
-  bool write, accumulates, indirect, dropped;
+  bool write, accumulates, indirect, dropped, joined;
   loom_expr index;
   loom_expr elements;   /* touched */
   loom_expr strides[2]; /* LOOM_NONE where a gather does not step */
@@ -78,6 +78,9 @@ static bool flatten(traffic *t, loom_nest *nest) {
   for (size_t i = 0; i < n; i++)
     flat[i] = loom_getter_value(ctx, &plan->split, plan->split.getters[i], plan->values.at);
   nest->flat = flat;
+  size_t n_pieces[2] = {0};
+  for (size_t i = 0; i < plan->split.n_pieces; i++) n_pieces[plan->split.pieces[i].group]++;
+  for (int d = 0; d < 2; d++) nest->in_pieces[d] = n_pieces[d] > 1;
   return !loom_base_failed(ctx);
 }
 
@@ -86,7 +89,7 @@ static bool flatten(traffic *t, loom_nest *nest) {
 static bool same_access(const void *data, uint32_t i, const void *key) {
   const flat_access *a = &((const traffic *)data)->accesses.at[i], *b = key;
   return a->place == b->place && a->buffer == b->buffer && a->index == b->index &&
-         a->write == b->write && a->accumulates == b->accumulates;
+         a->write == b->write && a->accumulates == b->accumulates && a->joined == b->joined;
 }
 
 static bool add(traffic *t, flat_access access, int place) {
@@ -96,6 +99,28 @@ static bool add(traffic *t, flat_access access, int place) {
   if (loom_table_find(&t->plan->seen, hash, same_access, t, &access) >= 0) return true;
   return loom_vec_push(t->ctx, &t->accesses, access) &&
          loom_table_add(t->ctx, &t->plan->seen, hash, (uint32_t)t->accesses.n - 1);
+}
+
+static bool is_multiple(loom_ctx *ctx, loom_expr term, loom_expr variable) {
+  if (term == variable) return true;
+  if (loom_expr_kind(ctx, term) != LOOM_MUL) return false;
+  for (size_t i = 0; i < loom_expr_arity(ctx, term); i++)
+    if (loom_expr_arg(ctx, term, i) == variable) return true;
+  return false;
+}
+
+/* Whether a flat variable in the index comes from joining the pieces of its extent.  The reference
+** keeps it apart from one that stands for a single piece: a division by 1 is left over. */
+static bool is_joined(const traffic *t, const loom_nest *nest, loom_expr index) {
+  bool sum = loom_expr_kind(t->ctx, index) == LOOM_ADD;
+  if (t->given.strict) return false;
+  size_t n = sum ? loom_expr_arity(t->ctx, index) : 1;
+  for (size_t i = 0; i < n; i++) {
+    loom_expr term = sum ? loom_expr_arg(t->ctx, index, i) : index;
+    for (int d = 0; d < 2; d++)
+      if (nest->in_pieces[d] && is_multiple(t->ctx, term, t->flat[d])) return true;
+  }
+  return false;
 }
 
 /* What is known of the index over flat variables. */
@@ -113,6 +138,7 @@ static bool look(traffic *t, loom_nest *nest, loom_expr index, loom_nest_index *
     for (int d = 0; d < 2; d++)
       if (symbols->at[i] == t->flat[d]) out->elements = loom_mul(ctx, out->elements, t->extent[d]);
   out->is_flat = true;
+  out->joined = is_joined(t, nest, out->index);
   return loom_strides(ctx, out->index, 2, t->flat, 0, NULL, out->strides) == LOOM_OK;
 }
 
@@ -126,6 +152,7 @@ static bool make(traffic *t, size_t nest, const loom_use *use, bool write, flat_
                        .write = write,
                        .accumulates = use->accumulates,
                        .indirect = item->access.indirect,
+                       .joined = item->joined,
                        .index = item->index,
                        .elements = item->elements,
                        .strides = {item->strides[0], item->strides[1]}};

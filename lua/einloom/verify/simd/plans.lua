@@ -9,7 +9,8 @@ local text = require "einloom.verify.simd.text"
 local plans = {}
 
 local function check_value(run, at, expected, got)
-  if expected ~= got then run.differ(at, core.json.encode(expected), tostring(got)) end
+  if expected == got then return end
+  run.differ(at, expected == nil and "nothing" or core.json.encode(expected), tostring(got))
 end
 
 -- ---- accesses ------------------------------------------------------------------------------
