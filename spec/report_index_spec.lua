@@ -84,4 +84,49 @@ describe("reports on index expressions", function()
       assert.is_true(lo:tointeger() <= min and hi:tointeger() >= max)
     end)
   end
+
+  -- A kernel of one operation that reads at the index: its facts, and the loops by name.
+  local function kernel_of(text, ranges)
+    local g, loops, symbols, extent, flat = core.graph(), {}, {}, 1, core.int(0)
+    local names = {}
+    for name in pairs(ranges) do names[#names + 1] = name end
+    table.sort(names)
+    for k, name in ipairs(names) do
+      symbols[k] = core.symbol(name, { min = 0 })
+      loops[k] = { symbols[k], ranges[name][2] }
+      flat, extent = flat * ranges[name][2] + symbols[k], extent * ranges[name][2]
+    end
+    g:buffer { name = "from", sizes = { 4096 } }
+    g:buffer { name = "to", sizes = { extent }, output = true }
+    assert(g:op { name = "op", pointwise = loops,
+      reads = { { buffer = "from", index = core.parse(text, nil, symbols) } },
+      writes = { { buffer = "to", index = flat } } })
+    local plan = g:plan()
+    assert(plan:kernel { schedule = { "op" }, extents = { extent, 1 },
+      tiling = { { "x", extent }, { "r0_", 1 } } })
+    return plan:kernels()[1], names
+  end
+
+  for _, item in ipairs(items) do
+    local text, ranges = item[1], item[2]
+    local from_zero = true
+    for _, range in pairs(ranges) do from_zero = from_zero and range[1] == 0 end
+    if from_zero then
+      it(text .. " in a kernel", function()
+        local symbols = symbols_of(ranges, false)
+        local built = core.parse(text, nil, symbols)
+        local kernel, names = kernel_of(text, ranges)
+        local entries, op = {}, kernel.ops[1]
+        for _, entry in ipairs(kernel.entries) do
+          entries[entry.name] = { 0, entry.length:tointeger() }
+        end
+        for _, point in ipairs(points(entries)) do
+          local loops = {}
+          for k, name in ipairs(names) do loops[name] = at(op.pointwise[k], point) end
+          assert.are.equal(at(built, loops), at(op.accesses[1].simplified, point))
+        end
+        assert.is_true(op.accesses[1].narrow)
+      end)
+    end
+  end
 end)

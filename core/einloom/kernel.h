@@ -35,7 +35,8 @@ typedef struct loom_kernel_access {
   loom_expr index;      /* LOOM_NONE: the buffer as a whole */
   loom_expr simplified; /* by loom_ranges_simplify */
   bool indirect, broadcasted;
-  bool narrow; /* proved: the address can be computed in 32 bits (loom_address_narrow) */
+  bool narrow; /* proved: the address can be computed in 32 bits (loom_address_narrow), where values
+                  loaded at run time lead to elements of the buffer */
   loom_expr strides[LOOM_N_PREFIXES]; /* along the index of each tree; LOOM_NONE if indirect */
 } loom_kernel_access;
 

@@ -3,6 +3,7 @@
 ** Invariant: an access of a kernel visits the addresses of its operation's access. */
 #include "expr/ops.h"
 #include "ranges/sizes.h"
+#include "simd/loaded.h"
 #include "simd/plan.h"
 
 /* ---- nests -------------------------------------------------------------------------------- */
@@ -80,16 +81,37 @@ static bool is_indirect(loom_plan *plan, loom_expr index) {
   return false;
 }
 
-/* Whether the address can be computed in 32 bits; plan->symbols: those of the index. */
-static bool is_narrow(loom_plan *plan, const loom_kernel *k, loom_expr index) {
+/* The ranges of the variables in plan->symbols, in plan->extents. */
+static bool list_extents(loom_plan *plan, const loom_kernel *k) {
   plan->extents.n = 0;
   if (!loom_vec_reserve(plan->ctx, &plan->extents, plan->symbols.n)) return false;
   for (size_t i = 0; i < plan->symbols.n; i++) {
     const loom_entry *entry = loom_ranges_entry(k->ranges, plan->symbols.at[i]);
     if (entry) plan->extents.at[plan->extents.n++] = (loom_extent){entry->variable, entry->length};
   }
+  return true;
+}
+
+/* Whether the address can be computed in 32 bits; plan->symbols: those of the index. */
+static bool is_narrow(loom_plan *plan, const loom_kernel *k, loom_expr index) {
+  if (!list_extents(plan, k)) return false;
   loom_address address = {index, plan->extents.n, plan->extents.at};
   return loom_address_narrow(plan->ctx, &address);
+}
+
+/* The same of an address with loaded values, as far as it leads to the buffer. */
+static bool is_narrow_gather(loom_plan *plan, const loom_kernel *k, loom_expr index,
+                             const loom_buffer *buffer) {
+  loom_ctx *ctx = plan->ctx;
+  int64_t storage = loom_facts_of(ctx, buffer->storage).hi;
+  loom_expr address = loom_add(ctx, index, buffer->offset);
+  if (address == LOOM_NONE || storage < 1 || storage == LOOM_PLUS_INF ||
+      !is_indirect(plan, address) || !list_extents(plan, k))
+    return false;
+  address = loom_bound_loaded(ctx, address, storage - 1, plan->extents.n, plan->extents.at);
+  if (address == LOOM_NONE) return false;
+  loom_address bounded = {address, plan->extents.n, plan->extents.at};
+  return loom_address_narrow(ctx, &bounded);
 }
 
 static bool rewrite(loom_plan *plan, const loom_kernel *k, const loom_nest *nest, loom_expr index,
@@ -129,8 +151,11 @@ static bool rewrite_use(loom_plan *plan, const loom_kernel *k, size_t nest, cons
     ptrdiff_t place = loom_plan_index(plan, k, nest, use->index);
     if (place < 0) return false;
     *out = plan->indices.at[place].access;
-    loom_expr offset = plan->graph->buffers.at[use->buffer].offset;
-    if (out->narrow && offset != loom_int(plan->ctx, 0)) {
+    const loom_buffer *buffer = &plan->graph->buffers.at[use->buffer];
+    loom_expr offset = buffer->offset;
+    if (out->indirect) {
+      out->narrow = is_narrow_gather(plan, k, out->simplified, buffer);
+    } else if (out->narrow && offset != loom_int(plan->ctx, 0)) {
       loom_expr address = loom_add(plan->ctx, out->simplified, offset);
       out->narrow = !is_indirect(plan, address) && is_narrow(plan, k, address);
     }
