@@ -131,11 +131,11 @@ describe("a plan", function()
     assert.are.equal("x2", tostring(accesses[1].simplified))
     assert.is_true(accesses[2].indirect)
     assert.is_nil(accesses[2].strides)
-    assert.is_false(accesses[2].narrow)
+    assert.is_true(accesses[2].narrow) -- the loaded value leads to one of 400 elements
     assert.are.equal(core.int(1), accesses[3].strides.x)
     assert.are.equal("store", accesses[3].kind)
     assert.is_true(kernel.narrow)
-    assert.is_false(kernel.narrow_proved)
+    assert.is_true(kernel.narrow_proved)
   end)
 
   it("proves the width of indices by the addresses, not by the sizes of buffers", function()
