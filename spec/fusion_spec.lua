@@ -187,6 +187,33 @@ describe("operations that wait for others without reading them", function()
   end)
 end)
 
+describe("an update in place", function()
+  local function update(name, reads, index, more)
+    local op = { name = name, kind = "scatter", loops = { { p0, 64 } }, reads = reads,
+      writes = { { "a1", index } }, mutates = { "a" } }
+    for key, value in pairs(more or {}) do op[key] = value end
+    return op
+  end
+  local buffers = { { "a", 64 }, { "a1", 64 }, { "x", 64 }, { "y", 64 } }
+
+  it("of what was just written waits until all of it is", function()
+    local g = graph(buffers, { pointwise("w", "x", "a"), update("u", { { "x", p0 } }, p0 // 2),
+      pointwise("r", "x", "y") })
+    assert.are.equal("access_mismatch", reason(g, "w", "u"))
+  end)
+
+  it("is read when all of it is made, also at the same index", function()
+    local function read(kind)
+      local g = graph(buffers, { update("u", { { "x", p0 } }, p0 // 2, { kind = kind }),
+        { name = "r", loops = { { p0, 64 } }, reads = { { "a1", p0 // 2 }, { "x", p0 } },
+          writes = { { "y", p0 } } } })
+      return reason(g, "u", "r")
+    end
+    assert.are.equal("access_mismatch", read "scatter")
+    assert.is_nil(read "pointwise")
+  end)
+end)
+
 describe("a scan in several passes", function()
   it("joins no reduction", function()
     local function scan(name, from, to, split)

@@ -124,12 +124,14 @@ static bool meets_template(const loom_fusion *f, const loom_dep *whole, const lo
          loom_graph_covers(f->graph, other);
 }
 
-static bool is_met(const loom_fusion *f, const loom_dep *read, int writer) {
+/* What the group b reads of what an operation writes; what is scattered is there only when all is. */
+static bool is_met(const loom_fusion *f, const loom_group *b, const loom_dep *read, int writer) {
   const loom_op *op = loom_fusion_op(f, writer);
   for (size_t i = 0; i < op->n_dep_writes; i++) {
     const loom_dep *write = op->dep_writes[i];
-    if (meets(read, write) || (op->extensible && meets_template(f, write, read)) ||
-        meets_template(f, read, write))
+    if ((op->kind != LOOM_OP_SCATTER && meets(read, write)) ||
+        (op->extensible && meets_template(f, write, read)) ||
+        (b->template_op >= 0 && meets_template(f, read, write)))
       return true;
   }
   return false;
@@ -180,7 +182,7 @@ static loom_fuse_reason behind(const loom_fusion *f, const loom_group *a, const 
     const loom_dep *dep = f->graph->deps.at[b->unmet.at[i]];
     int writer = f->graph->buffers.at[dep->buffer].writer;
     if (!loom_fusion_in(f, writer, a)) continue;
-    bool met = dep->mode == LOOM_USE_ORDER ? order_holds(f, b, writer) : is_met(f, dep, writer);
+    bool met = dep->mode == LOOM_USE_ORDER ? order_holds(f, b, writer) : is_met(f, b, dep, writer);
     if (!met) return LOOM_FUSE_ACCESS_MISMATCH;
   }
   return LOOM_FUSE_OK;
