@@ -45,20 +45,23 @@ describe("a graph of einsums", function()
   end)
 
   it("refuses with the place", function()
-    refused(one "y[i] = x[i,j]", "1:1: j is not on the left")
-    refused(one "y[i,j] += x[i,j]", "every loop variable is on the left")
+    refused(one "y[i] = x[i,j]", "1:12: j is not on the left")
+    refused(one "y[i] = x[i] + 2 * j", "1:19: j is not on the left")
+    refused(one "y[i,j] += x[i,j]", "1:8: %+= reduces, but every loop variable is on the left")
     refused(one("y[i] = x[i+1]", { tensors = { x = { sizes = { 4 } } } }),
       "1:10: x is read from 1 to 4 in dimension 1, but is 4 long")
     refused(one "y[i//2] = x[i]", "1:3: an output is indexed by loop variables")
     refused(one "y[i,i] = x[i]", "1:5: an output is indexed by loop variables")
     refused(one "y[i], z[j] = x[i]", "outputs have the same loop variables")
-    refused(one "y[i] = ex(x[i])", "unknown function 'ex'")
-    refused(one "y[i] = exp(x[i], 1)", "exp takes one argument, not 2")
-    refused(one "y[i] = x[i] + eps", "'eps' is no loop variable with a size and no scalar")
+    refused(one "y[i] = 1 + ex(x[i])", "1:12: unknown function 'ex'")
+    refused(one "y[i] = exp(x[i], 1)", "1:8: exp takes one argument, not 2")
+    refused(one "y[i] = x[i] + eps", "1:15: 'eps' is no loop variable with a size and no scalar")
+    refused({ einsums = "a[i] = x[i]\n\n  b[i] = a[i] *\t-ex(1)", sizes = { i = 4 } },
+      "einsums:3:18: unknown function 'ex'.*\n    b%[i%] = a%[i%] %*\t%-ex%(1%)\n +\t +^\n")
     refused(one "y[k] = x[k]", "give sizes.k")
     refused(one "y[i] = y[i] + 1", "both written and read")
     refused(one "y[i] = x[n[i]]", "the sizes of x do not follow")
-    refused(one "y[i] = scan_sum(x[i], j)", "scan_sum takes a value and the loop variable")
+    refused(one "y[i] = scan_sum(x[i], j)", "1:8: scan_sum takes a value and the loop variable")
     refused(one("y[i] = x[i]", { tensors = { y = { sizes = { 5 } } } }), "y is 5 long")
     refused(one("y[i] = x[i]", { tensors = { z = {} } }), "no einsum mentions 'z'")
     refused(one("y[i] = x[i]", { outputs = { "x" } }), "'x' is not written")
@@ -72,12 +75,64 @@ describe("a graph of einsums", function()
     refused(one("y[i] = x[i]" .. (" - 1"):rep(200)), "operators nested beyond depth 150")
   end)
 
+  it("refuses calls of libraries that are none", function()
+    refused(one "y[i,k] = mm(x[i,j])", "1:10: mm takes 2 tensors and gives one")
+    refused(one "y[i,j] = mm(relu(x[i,k]), w[k,j])", "1:13: mm takes tensors as they are")
+    refused(one "y[i,j] = mm(x[i], w[j])", "1:10: mm sums over an index that its result does not")
+    refused(one "y[i] = addmm(b[j], x[i,j], w[j])", "1:16: what addmm adds is not indexed by j")
+    refused(one "y[i] = x[i] + mm(x[i], w[i])", "1:15: unknown function 'mm'")
+  end)
+
+  it("refuses updates that are none", function()
+    refused(one "update y[i] = x[i]", "1:8: y is updated, but its sizes are not known")
+    local y = { tensors = { y = { sizes = { 4 } } } }
+    refused(one("update y[i] = y[3-i]", y), "1:15: an update reads y only where it writes it")
+    refused(one("update y[i+1] = x[i]", y), "1:10: y is written from 1 to 4 in dimension 1, but")
+    refused(one("update y[i], z[i] = x[i]", y), "1:14: an update has one output")
+    refused(one("update y[i,j] = x[i]", y), "1:8: y has 1 dimensions, not 2")
+    refused({ einsums = { "y[i] = x[i]", "y[i] = 2 * x[i]" }, sizes = { i = 4 } },
+      "y is written before; to change it in place: update y%[")
+    refused(one("update update[i] = x[i]"), "update is updated, but its sizes")
+  end)
+
+  it("tells the core what is called and what is updated", function()
+    local g = loom.graph {
+      einsums = { "C[i,j] = mm(A[i,k], B[k,j])", "update h[n[i]] += C[i,0]", "y[i] = h[i]",
+        "update h[i] = h[i] * 2" },
+      sizes = { i = 4, j = 5, k = 3 },
+      tensors = { h = { sizes = { 4 } }, n = { dtype = "i64" }, C = { sizes = { 4, 5 } } },
+    }
+    local ops = g.core:ops()
+    assert.are.equal("opaque mm 120", ("%s %s %s"):format(ops[1].kind, ops[1].call, ops[1].flops))
+    assert.are.equal("scatter h", ops[2].kind .. " " .. ops[2].mutates[1])
+    assert.is_true(ops[2].writes[1].accumulates)
+    assert.are.equal("h'1", ops[3].reads[1].buffer)
+    assert.are.equal("pointwise h'1", ops[4].kind .. " " .. ops[4].mutates[1])
+    assert.are.equal("h h_2", ops[2].name .. " " .. ops[4].name)
+    assert.is_true(g.tensors["h'2"].output)
+    assert.is_false(g.tensors["h'1"].output)
+  end)
+
+  it("has sizes in indices", function()
+    local g = loom.graph {
+      einsums = { "y[i] = x[(i*N + K) // M % N, 2*K] / N" }, sizes = { i = "M" },
+      tensors = { x = { sizes = { "N", "N" } } }, scalars = { K = 3 },
+    }
+    assert.are.equal("6 + N*mod_index(3 + N*p0, M, N)", tostring(g.nodes[1].reads[1].index))
+    refused({ einsums = { "y[i] = x[i*j]" }, sizes = { i = 2, j = 3 } },
+      "1:11: index i%*j multiplies rank variables")
+    refused({ einsums = { "y[i] = x[i//j]" }, sizes = { i = 2, j = 3 } },
+      "1:11: the right side of // in an index must be a positive integer")
+  end)
+
   it("leaves the grammar of workloads as it is", function()
     local einsum = require "einloom.einsum"
     for text, pattern in pairs {
       ["y[i] = x[i] + x[i+1]"] = "two different index lists",
       ["y[i] = x[n[i]]"] = "an index is made of rank variables",
       ["y[i] = a[i] < b[i]"] = "unexpected '<'",
+      ["update y[i] = a[i]"] = "expected =, %+=",
+      ["y[i] = a[i*N]"] = "multiplies rank variables",
     } do
       local ok, e = pcall(einsum.parse, text)
       assert.is_false(ok)
@@ -111,6 +166,30 @@ describe("direct evaluation", function()
     assert.are.equal("-1 0 2 3", values(t, { x = { -19, 9, 20, 31 } }, "y"))
     t = one("y[i] = x[i] + 1", { tensors = { x = { dtype = "f64" } } })
     assert.are.equal(16777216.0, loom.graph(t):evaluate { x = { 16777216, 0, 0, 0 } }.y[1])
+  end)
+
+  it("calls and updates", function()
+    local calls = { einsums = { "C[i,j] = addmm(b[j], A[i,k], B[k,j])" },
+      sizes = { i = 2, j = 2, k = 2 } }
+    assert.are.equal("12.0 24.0 14.0 28.0",
+      values(calls, { b = { 10, 20 }, A = { 1, 1, 2, 2 }, B = { 1, 2, 1, 2 } }, "C"))
+    local t = one([=[
+      update h[n[i]] += v[i]
+      before[k] = h[k]
+      update h[k] = h[k] * 10
+      update last[n[i]] = i
+    ]=], { tensors = { h = { sizes = { 3 } }, n = { dtype = "i64" }, last = { sizes = { 3 } } },
+      sizes = { i = 4, k = 3 } })
+    t.einsums = t.einsums[1]
+    local inputs = { h = { 1, 1, 1 }, n = { 0, 2, 2, 0 }, v = { 1, 2, 3, 4 }, last = { 9, 9, 9 } }
+    assert.are.equal("60.0 10.0 60.0", values(t, inputs, "h"))
+    assert.are.equal("6.0 1.0 6.0", values(t, inputs, "before"))
+    assert.are.equal("3.0 9.0 2.0", values(t, inputs, "last"))
+    assert.are.equal("1 1 1", table.concat(inputs.h, " "))
+    inputs.n[1] = 3
+    local ok, e = pcall(values, t, inputs, "h")
+    assert.is_false(ok)
+    assert.matches("h: index 3 in dimension 1 of h, which is 3 long", tostring(e))
   end)
 
   it("follows strides, offsets and symbolic sizes", function()

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Index expressions of a tensor: affine forms of rank variables with integer coefficients, and
 -- quasi-affine ones (`//`, `%`), which parse and are kept as trees.  Where the reader of an index
--- allows it, a value loaded from a tensor is a variable too.  An affine form holds no zero
--- coefficient and its names are in order of first mention.
+-- allows it, a value loaded from a tensor is a variable too, and names of sizes may be factors and
+-- divisors.  An affine form holds no zero coefficient and its names are in order of first mention.
 
 local lexer = require "einloom.lexer"
 local precedence = require "einloom.precedence"
@@ -101,7 +101,15 @@ local function divisible(value, divisor)
   return true
 end
 
+-- Whether nothing but numbers and sizes is in a value.
+local function is_size(value) return value.sized or is_constant(value) end
+
+local function by_size(op, left, right, position)
+  return { op = op, left, right, position = position, sized = is_size(left) and is_size(right) }
+end
+
 local function divide(op, left, right, position, lex)
+  if right.sized then return by_size(op .. "by", left, right, position) end
   if not is_constant(right) or right.constant <= 0 then
     lex:fail(("the right side of %s in an index must be a positive integer"):format(op), position)
   end
@@ -115,15 +123,16 @@ local function divide(op, left, right, position, lex)
   if left.terms and #left.names == 0 then
     return constant(op == "%" and left.constant % divisor or left.constant // divisor)
   end
-  return { op = op, left, divisor, position = position }
+  return { op = op, left, divisor, position = position, sized = left.sized }
 end
 
 local function sum(left, right, position)
   if left.op == "+" then
-    left[#left + 1] = right
+    left[#left + 1], left.sized = right, is_size(left) and is_size(right)
     return left
   end
-  return { op = "+", left, right, position = left.position or right.position or position }
+  return { op = "+", left, right, position = left.position or right.position or position,
+    sized = is_size(left) and is_size(right) }
 end
 
 local function multiply(left, right, position, lex)
@@ -133,8 +142,9 @@ local function multiply(left, right, position, lex)
   elseif is_constant(left) or is_constant(right) then
     local tree = left.terms and right or left
     local factor = left.terms and left.constant or right.constant
-    return { op = "*", tree, factor, position = tree.position }
+    return { op = "*", tree, factor, position = tree.position, sized = tree.sized }
   end
+  if is_size(left) or is_size(right) then return by_size("product", left, right, position) end
   lex:fail(("index %s*%s multiplies rank variables: it is not affine")
     :format(factor_text(left), factor_text(right)), position, "bad_workload")
 end
@@ -157,6 +167,9 @@ function grammar.operand(lex)
   end
   local name = lex:accept "name"
   if not name then return nil end
+  local size = lex.size_of and lex.kind ~= "[" and lex.size_of(name)
+  if math.type(size) == "integer" then return constant(size) end
+  if size then return { op = "size", name = name, position = position, sized = true } end
   if lex.kind == "[" and lex.load then
     name = lex.load(name, position)
   elseif lex.kind == "[" or lex.kind == "(" then
@@ -169,7 +182,7 @@ end
 function grammar.unary(op, value, position, lex)
   if op == "+" then return value end
   if value.terms then return scale(value, -1, position, lex) end
-  return { op = "*", value, -1, position = value.position }
+  return { op = "*", value, -1, position = value.position, sized = value.sized }
 end
 
 function grammar.binary(op, left, right, position, lex)
@@ -210,9 +223,11 @@ local function affine_steps(value, into)
 end
 
 local operations = { ["*"] = "scale", ["//"] = "floor_div", ["%"] = "mod" }
+local binary = { product = "product", ["//by"] = "floor_div_by", ["%by"] = "mod_by" }
 
 --- The operators of a quasi-affine index as steps on a stack: {"variable", name}, {"constant", n},
---- {"add"}, {"scale", n}, {"floor_div", n}, {"mod", n}.
+--- {"add"}, {"scale", n}, {"floor_div", n}, {"mod", n}; with sizes also {"size", name}, and of the
+--- two values on top {"product"}, {"floor_div_by"} and {"mod_by"}.
 ---@param tree table
 ---@return table[]
 function affine.steps(tree)
@@ -223,6 +238,11 @@ function affine.steps(tree)
       affine_steps(node, steps)
     elseif node.step then
       steps[#steps + 1] = node.step
+    elseif node.op == "size" then
+      steps[#steps + 1] = { "size", node.name }
+    elseif binary[node.op] then
+      stack[#stack + 1] = { step = { binary[node.op] } }
+      stack[#stack + 1], stack[#stack + 2] = node[2], node[1]
     elseif node.op == "+" then
       for i = #node, 1, -1 do
         if i > 1 then stack[#stack + 1] = { step = { "add" } } end

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- The einsum grammar:  [label:] [copy] Out[index, ...] {, Out[...]} op expression
 -- with op one of = += *= max= min=.  An einsum accesses each tensor once.
--- Einsums of kernels may also read a tensor at several places, compare (<= < >= > == ~=), and read
--- at an index that is loaded: table[idx[i], j].
+-- Einsums of kernels may also read a tensor at several places, compare (<= < >= > == ~=), read at
+-- an index that is loaded: table[idx[i], j], have sizes in indices, and change a tensor in place:
+-- update Out[index, ...] op expression.
 
 local affine = require "einloom.affine"
 local lexer = require "einloom.lexer"
@@ -20,9 +21,12 @@ local einsum = {}
 ---@field name string the label, or the first output
 ---@field labelled boolean
 ---@field is_copy boolean
+---@field is_update boolean of kernels: it changes its output in place
 ---@field op string "=", "+=", "*=", "max=" or "min="
+---@field op_position integer
 ---@field accesses einloom.Access[] inputs in order of mention, then outputs
----@field expression table tree of {op=, ...}; access leaves hold their position in `accesses`
+---@field expression table tree of {op=, position=, ...}, the position in the text; access leaves
+--- hold their place in `accesses`
 ---@field variables string[] rank variables in order of mention, outputs first
 ---@field reduced string[] those missing on the left
 ---@field body string the text without label and `copy`, on one line
@@ -80,7 +84,7 @@ end
 -- The access before this one that it repeats, if any.
 local function repeated(state, lex, tensor, list, position)
   local before = state.by_tensor[tensor]
-  if before and before.output then
+  if before and before.output and not state.is_update then
     lex:fail(("tensor %s is both written and read; give the result another name"):format(tensor),
       position, "bad_workload", { name = tensor })
   end
@@ -126,20 +130,21 @@ local function loads(state, lex)
 end
 
 local function bare(state, lex, name, position)
-  if state.by_tensor[name] or name:find "^%u" then
+  local is_size = lex.size_of and lex.size_of(name)
+  if state.by_tensor[name] or not is_size and name:find "^%u" then
     lex:fail(("%s has no indices: write %s[] for a tensor of one value, or a scalar in lower case")
       :format(name, name), position, "bad_workload", { name = name })
   end
-  return { op = "scalar", name = name }
+  return { op = "scalar", name = name, position = position }
 end
 
 -- Sums and products stay flat lists.
-local function join(op, left, right)
+local function join(op, left, right, position)
   if left.op == op then
     left[#left + 1] = right
     return left
   end
-  return { op = op, left, right }
+  return { op = op, position = position, left, right }
 end
 
 local function right_side(state)
@@ -155,26 +160,27 @@ local function right_side(state)
   function grammar.operand(lex)
     local position = lex.position
     local number = lex:accept "number"
-    if number then return { op = "number", value = number } end
+    if number then return { op = "number", value = number, position = position } end
     local name = lex:accept "name"
     if not name then return nil end
     if lex.kind == "[" then
-      return { op = "access", record(state, lex, name, indices(lex), position) }
+      return { op = "access", position = position,
+        record(state, lex, name, indices(lex), position) }
     end
     if lex:accept "(" then return name, true end
     return bare(state, lex, name, position)
   end
-  function grammar.unary(op, value)
+  function grammar.unary(op, value, position)
     if op == "+" then return value end
     if value.op == "neg" then return value[1] end
-    return { op = "neg", value }
+    return { op = "neg", position = position, value }
   end
-  function grammar.binary(op, left, right)
-    if op == "+" or op == "*" then return join(op, left, right) end
-    return { op = op, left, right }
+  function grammar.binary(op, left, right, position)
+    if op == "+" or op == "*" then return join(op, left, right, position) end
+    return { op = op, position = position, left, right }
   end
-  function grammar.call(name, arguments)
-    arguments.op, arguments.name = "call", name
+  function grammar.call(name, arguments, position)
+    arguments.op, arguments.name, arguments.position = "call", name, position
     return arguments
   end
   return grammar
@@ -246,9 +252,15 @@ local function label_of(lex)
   return label
 end
 
+-- Whether a word that is no tensor stands before one; moves past it.
+local function keyword(lex, word)
+  local found = lex.value == word and lex.kind == "name" and lex:peek() == "name"
+  if found then lex:advance() end
+  return found
+end
+
 -- The expression, up to the end of the text.
 local function body_of(state, lex)
-  lex.load = state.places and loads(state, lex)
   local expression = precedence.parse(lex, right_side(state))
   if lex.kind ~= "end" then
     lex:fail(("expected an operator or the end of the einsum, found %s"):format(lex:shown()))
@@ -259,17 +271,21 @@ end
 --- Parses one einsum.
 ---@param text string
 ---@param name? string chunk name for messages
----@param kernel? boolean of a kernel: repeated reads, comparisons and loaded indices are allowed
+---@param kernel? { size_of?: fun(name: string): integer|true|nil } of a kernel: repeated reads,
+--- comparisons, loaded indices and updates are allowed, and names in indices that are numbers or
+--- (true) sizes
 ---@return einloom.Einsum
 function einsum.parse(text, name, kernel)
   local source = { name = name or "einsum", text = text }
   local lex = (kernel and scan_kernel or scan)(source)
   local state = { by_tensor = {}, places = kernel and {}, inputs = {}, outputs = {} }
   local label = label_of(lex)
-  local is_copy = lex.value == "copy" and lex.kind == "name" and lex:peek() == "name"
-  if is_copy then lex:advance() end
+  if kernel then lex.load, lex.size_of = loads(state, lex), kernel.size_of end
+  local is_copy = keyword(lex, "copy")
+  state.is_update = kernel ~= nil and keyword(lex, "update")
   local body = lex:slice(lex.position, #text + 1):gsub("%s+", " "):gsub(" ?, ?", ", ")
   outputs(state, lex)
+  local op_position = lex.position
   local op = operator(lex)
   local expression = body_of(state, lex)
   if is_copy then check_copy(state, lex, op, expression) end
@@ -278,8 +294,8 @@ function einsum.parse(text, name, kernel)
     table.move(state.inputs, 1, #state.inputs, 1, {}))
   return {
     name = label or state.outputs[1].tensor, labelled = label ~= nil, is_copy = is_copy, op = op,
-    accesses = accesses, expression = expression, variables = all, reduced = reduced,
-    body = body, source = source,
+    op_position = op_position, is_update = state.is_update, accesses = accesses,
+    expression = expression, variables = all, reduced = reduced, body = body, source = source,
   }
 end
 

@@ -2,11 +2,12 @@
 -- Graphs of einsums that become kernels: texts in the grammar of einsums are read into nodes
 -- (loops, accesses, what is computed) and into a graph of the core.
 
-local affine = require "einloom.affine"
+local accesses = require "einloom.kernels.accesses"
 local body = require "einloom.kernels.body"
 local core = require "einloom.core"
 local einsum = require "einloom.einsum"
 local errors = require "einloom.errors"
+local kinds = require "einloom.kernels.kinds"
 local shapes = require "einloom.kernels.shapes"
 
 local graph = {}
@@ -87,25 +88,61 @@ local function read_tensor(name, given)
   return tensor
 end
 
--- Texts of einsums: a list, or one text with an einsum on each line.
-local function texts_of(given)
-  if type(given) == "string" then
-    local list = {}
-    for line in given:gmatch "[^\n]+" do
-      if line:find "%S" then list[#list + 1] = line end
+-- The lines of a text, each behind as many empty ones as stand before it, so that places are those
+-- in the whole text.
+local function lines_of(text)
+  local list, number = {}, 0
+  for line in (text .. "\n"):gmatch "([^\n]*)\n" do
+    if line:find "%S" then
+      list[#list + 1] = { name = "einsums", text = ("\n"):rep(number) .. line,
+        start = number + line:find "%S" }
     end
-    return list
+    number = number + 1
   end
+  return list
+end
+
+-- Einsums as { name =, text =, start = }: of a list of texts, or of one text with an einsum on each
+-- line.
+local function texts_of(given)
+  if type(given) == "string" then given = lines_of(given) end
   if type(given) ~= "table" or #given == 0 then
     errors.raise(KIND, "einsums expected: a list of texts, or one text with an einsum on each line",
       { path = "einsums" })
   end
-  return given
+  local list = {}
+  for i, text in ipairs(given) do
+    if type(text) == "string" then
+      text = { name = ("einsums[%d]"):format(i), text = text, start = 1 }
+    elseif not (type(text) == "table" and text.start) then
+      errors.raise(KIND, ("text expected, got %s"):format(type(text)),
+        { path = ("einsums[%d]"):format(i) })
+    end
+    list[i] = text
+  end
+  return list
+end
+
+-- What a bare name in an index is: a number, true for a size that is a symbol, nil for others.
+local function sizes_by_name(state)
+  local symbols = {}
+  local function note(size)
+    for _, symbol in ipairs(size:symbols()) do symbols[symbol:name()] = true end
+  end
+  for _, size in pairs(state.sizes) do note(size) end
+  for _, tensor in pairs(state.tensors) do
+    for _, size in ipairs(tensor.sizes or {}) do note(size) end
+  end
+  return function(name)
+    if state.sizes[name] then return nil end
+    return symbols[name] or math.tointeger(state.scalars[name])
+  end
 end
 
 local function read_given(t)
   errors.check_keys(KIND, table_of(t, "graph"), keys, "graph")
-  local state = { sizes = {}, scalars = {}, tensors = {}, order = {}, reads = {} }
+  local state = { sizes = {}, scalars = {}, tensors = {}, order = {}, reads = {}, current = {},
+    by_name = {} }
   for name, size in pairs(table_of(t.sizes, "sizes")) do
     state.sizes[name] = shapes.size(size, "sizes." .. tostring(name))
   end
@@ -124,15 +161,16 @@ local function read_given(t)
     state.tensors[name] = read_tensor(name, tensor)
   end
   state.dtype = check_dtype(t.dtype, "dtype") or "f32"
+  state.size_of = sizes_by_name(state)
   return state
 end
 
 -- ---- einsums -------------------------------------------------------------------------------
 
 -- A function that raises at a position of the einsum.
-local function failing(parsed)
+local function failing(parsed, start)
   return function(message, position, kind)
-    errors.raise_at(kind or KIND, parsed.source, position or 1, message)
+    errors.raise_at(kind or KIND, parsed.source, position or start, message)
   end
 end
 
@@ -145,194 +183,17 @@ local function split_accesses(parsed)
   return reads, writes
 end
 
+-- Names of tensors are those of their current versions from here on.
 local function note_tensors(state, parsed)
   for _, access in ipairs(parsed.accesses) do
-    local name = access.tensor
-    local tensor = state.tensors[name] or { name = name }
-    state.tensors[name] = tensor
+    access.named = access.tensor
+    access.tensor = not access.output and state.current[access.tensor] or access.tensor
+    local tensor = state.tensors[access.tensor] or { name = access.tensor }
+    state.tensors[access.tensor] = tensor
     if not tensor.place then
-      state.order[#state.order + 1] = name
+      state.order[#state.order + 1] = access.tensor
       tensor.place = #state.order
     end
-  end
-end
-
-local reductions = { ["+="] = "sum", ["*="] = "prod", ["max="] = "max", ["min="] = "min" }
-local scans = { scan_sum = "sum", scan_prod = "prod", scan_max = "max", scan_min = "min" }
-
-local called_reductions = {
-  welford = {
-    reduce = "welford_reduce", results = 3, gives = "mean, sum of squared deviations and count",
-  },
-  argmax = { reduce = "argmax", results = 1, gives = "the position of the largest value" },
-  argmin = { reduce = "argmin", results = 1, gives = "the position of the smallest value" },
-}
-
-local function outer_variables(writes, fail)
-  local list, seen = {}, {}
-  for _, index in ipairs(writes[1].indices) do
-    local name = shapes.variable_of(index)
-    if not name or seen[name] then
-      fail("an output is indexed by loop variables, each once: put arithmetic into what is read",
-        index.position)
-    end
-    seen[name] = true
-    list[#list + 1] = name
-  end
-  for k = 2, #writes do
-    local own, n = {}, 0
-    for _, index in ipairs(writes[k].indices) do
-      local name = shapes.variable_of(index) or ""
-      if not seen[name] or own[name] then
-        fail("outputs have the same loop variables", index.position)
-      end
-      own[name], n = true, n + 1
-    end
-    if n ~= #list then fail("outputs have the same loop variables", writes[k].position) end
-  end
-  return list, seen
-end
-
--- What the scan runs along, taken out of the loops.
-local function read_scan(node, parsed, fail)
-  local call = parsed.expression
-  local along = call[2] and call[2].op == "scalar" and call[2].name
-  for i, name in ipairs(node.pointwise) do
-    if name == along and #call == 2 then
-      table.remove(node.pointwise, i)
-      node.kind, node.reduce, node.reduction = "scan", scans[call.name], { along }
-      return call[1]
-    end
-  end
-  fail(("%s takes a value and the loop variable of the output that it runs along")
-    :format(call.name))
-end
-
--- Kind and loops of a node; returns the expression of one point.
-local function classify(node, parsed, writes, reduced, fail)
-  node.pointwise = outer_variables(writes, fail)
-  node.reduction = reduced
-  local expression = parsed.expression
-  local called = expression.op == "call" and expression.name
-  if parsed.op == "=" and scans[called] then
-    local value = read_scan(node, parsed, fail)
-    if #reduced == 0 then return value end
-  end
-  local special = parsed.op == "=" and called_reductions[called]
-  if special then
-    if #expression ~= 1 or #writes > special.results or #reduced == 0 then
-      fail(("%s takes one value and gives %s of a reduction"):format(called, special.gives))
-    end
-    node.kind, node.reduce = "reduction", special.reduce
-    return expression[1]
-  end
-  if parsed.op == "=" then
-    if #reduced > 0 then
-      fail(("%s is not on the left: reduce over it with +=, *=, max= or min="):format(reduced[1]))
-    end
-    node.kind = "pointwise"
-    return expression
-  end
-  if #reduced == 0 then
-    fail(("%s reduces, but every loop variable is on the left"):format(parsed.op))
-  end
-  node.kind, node.reduce = "reduction", reductions[parsed.op]
-  return expression
-end
-
-local operations = {
-  variable = function(stack, symbols, name) stack[#stack + 1] = symbols[name] end,
-  constant = function(stack, _, n) stack[#stack + 1] = core.int(n) end,
-  add = function(stack)
-    local right = table.remove(stack)
-    stack[#stack] = stack[#stack] + right
-  end,
-  scale = function(stack, _, n) stack[#stack] = n * stack[#stack] end,
-  floor_div = function(stack, _, n) stack[#stack] = core.floor_div(stack[#stack], n) end,
-  mod = function(stack, _, n) stack[#stack] = core.mod(stack[#stack], n) end,
-}
-
-local function index_expr(index, symbols)
-  local stack = {}
-  for _, step in ipairs(affine.steps(index.affine or index.tree)) do
-    operations[step[1]](stack, symbols, step[2])
-  end
-  return stack[1]
-end
-
-local function read_access(state, node, access, fail)
-  local tensor = state.tensors[access.tensor]
-  if #access.indices ~= #tensor.sizes then
-    fail(("%s has %d dimensions, not %d"):format(access.tensor, #tensor.sizes, #access.indices),
-      access.position)
-  end
-  local flat, dims = core.int(0), {}
-  for d, index in ipairs(access.indices) do
-    dims[d] = index_expr(index, node.symbols)
-    flat = flat + tensor.strides[d] * dims[d]
-  end
-  return { tensor = access.tensor, index = flat, dims = dims }
-end
-
--- Symbols of loop variables and of the values that are loaded for indices.
-local function make_symbols(node, reads)
-  node.symbols, node.loaded = {}, {}
-  local n = 0
-  for _, list in ipairs { node.pointwise, node.reduction } do
-    for _, name in ipairs(list) do
-      node.symbols[name] = core.symbol("p" .. n, { min = 0 })
-      n = n + 1
-    end
-  end
-  n = 0
-  for _, access in ipairs(reads) do
-    for _, index in ipairs(access.indices) do
-      for _, name in ipairs(index.names) do
-        if name:sub(1, 1) == "$" and not node.symbols[name] then
-          local symbol = core.symbol("indirect" .. n, { min = 0 })
-          node.symbols[name], node.loaded[symbol:name()] = symbol, tonumber(name:sub(2))
-          n = n + 1
-        end
-      end
-    end
-  end
-end
-
-local function row_major(sizes)
-  local strides, step = {}, core.int(1)
-  for d = #sizes, 1, -1 do
-    strides[d] = step
-    step = step * sizes[d]
-  end
-  return strides
-end
-
-local function finish_tensor(state, tensor)
-  tensor.strides = tensor.strides or row_major(tensor.sizes)
-  tensor.offset = tensor.offset or core.int(0)
-  tensor.dtype = tensor.dtype or state.dtype
-  if #tensor.strides ~= #tensor.sizes then
-    errors.raise(KIND, "strides: one for each size expected", { path = "tensors." .. tensor.name })
-  end
-end
-
--- Sizes of what a node writes.
-local function settle_outputs(state, node, writes, fail)
-  for _, access in ipairs(writes) do
-    local tensor, sizes = state.tensors[access.tensor], {}
-    if tensor.writer or state.reads[access.tensor] then
-      fail(("tensor %s is %s before"):format(access.tensor, tensor.writer and "written" or "read"),
-        access.position)
-    end
-    for d, index in ipairs(access.indices) do
-      sizes[d] = state.sizes[shapes.variable_of(index)]
-      if tensor.sizes and tensor.sizes[d] and tensor.sizes[d]:eq(sizes[d]) ~= true then
-        fail(("%s is %s long in dimension %d, but the loop over %s is %s"):format(access.tensor,
-          tensor.sizes[d], d, index.text, sizes[d]), index.position)
-      end
-    end
-    tensor.sizes, tensor.writer = tensor.sizes or sizes, node
-    finish_tensor(state, tensor)
   end
 end
 
@@ -346,40 +207,69 @@ local function check_sizes(state, node, fail)
   end
 end
 
--- Loop variables that are missing on the left, those that stand bare included.
+-- Loop variables that are missing on the left, those that stand bare included; a set of all, and
+-- all in order.
 local function reduced_variables(state, parsed)
   local all, reduced = {}, table.move(parsed.reduced, 1, #parsed.reduced, 1, {})
+  local list = table.move(parsed.variables, 1, #parsed.variables, 1, {})
   for _, name in ipairs(parsed.variables) do all[name] = true end
   for _, name in ipairs(body.bare_names(parsed.expression)) do
     if state.sizes[name] and not all[name] then
       all[name] = true
-      reduced[#reduced + 1] = name
+      reduced[#reduced + 1], list[#list + 1] = name, name
     end
   end
-  return reduced, all
+  return reduced, all, list
 end
 
-local function read_node(state, text, number)
-  if type(text) ~= "string" then
-    errors.raise(KIND, ("text expected, got %s"):format(type(text)),
-      { path = ("einsums[%d]"):format(number) })
+-- Kind, loops and expression of a node that updates a tensor, which is another version behind it.
+local function read_update(state, node, parsed, reads, writes, fail)
+  local write = writes[1]
+  local tensor = accesses.new_version(state, write, fail)
+  write.tensor = tensor.name
+  shapes.infer(state.sizes, state.tensors, writes)
+  local _, _, loops = reduced_variables(state, parsed)
+  local expression = kinds.update(node, parsed, reads, writes, loops, tensor.updates, fail)
+  tensor.writer, state.current[tensor.base] = node, tensor.name
+  return expression
+end
+
+local function read_kind(state, node, parsed, reads, writes, fail)
+  if parsed.is_update then return read_update(state, node, parsed, reads, writes, fail) end
+  return kinds.classify(node, parsed, reads, writes, (reduced_variables(state, parsed)), fail)
+end
+
+-- An update without a label is called like its tensor, with a number where that name is taken.
+local function parse(state, entry)
+  local parsed = einsum.parse(entry.text, entry.name, { size_of = state.size_of })
+  local name, count = parsed.name, 1
+  while parsed.is_update and not parsed.labelled and state.by_name[name] do
+    count = count + 1
+    name = parsed.name .. "_" .. count
   end
-  local parsed = einsum.parse(text, ("einsums[%d]"):format(number), true)
-  local fail = failing(parsed)
+  parsed.name, state.by_name[name] = name, true
+  return parsed
+end
+
+local function read_node(state, entry)
+  local parsed = parse(state, entry)
+  local fail = failing(parsed, entry.start)
   local node = { name = parsed.name, einsum = parsed }
   local reads, writes = split_accesses(parsed)
   note_tensors(state, parsed)
   shapes.infer(state.sizes, state.tensors, parsed.accesses)
-  local reduced, loops = reduced_variables(state, parsed)
-  local expression = classify(node, parsed, writes, reduced, fail)
+  local expression = read_kind(state, node, parsed, reads, writes, fail)
   check_sizes(state, node, fail)
+  local _, loops = reduced_variables(state, parsed)
   local reading = {
     scalars = state.scalars, fail = fail, is_loop = function(name) return loops[name] end,
+    size_of = state.size_of,
   }
   node.body = body.read(expression, reading)
   node.lazy = reading.lazy or false
-  make_symbols(node, reads)
-  settle_outputs(state, node, writes, fail)
+  accesses.make_symbols(node, table.move(writes, 1, #writes, #reads + 1,
+    table.move(reads, 1, #reads, 1, {})))
+  if not node.updates then accesses.settle_outputs(state, node, writes, fail) end
   for _, access in ipairs(reads) do
     local list = state.reads[access.tensor] or {}
     state.reads[access.tensor] = list
@@ -395,37 +285,17 @@ local function checked(result, message, kind)
   return result
 end
 
--- Accesses that reach beyond their tensor, unless a select may leave them out.
-local function check_reach(state, made)
-  for _, access in ipairs(made.node.lazy and {} or made.reads) do
-    for d, index in ipairs(access.indices) do
-      local low, high = shapes.reach(index, state.sizes)
-      local size = state.tensors[access.tensor].sizes[d]
-      if low and (low:lt(0) == true or size:le(high) == true) then
-        made.fail(("%s is read from %s to %s in dimension %d, but is %s long"):format(access.tensor,
-          low, high, d, size), index.position)
-      end
-    end
-  end
-end
-
-local function settle_accesses(state, made)
-  local node = made.node
-  node.reads, node.writes = {}, {}
-  for i, access in ipairs(made.reads) do
-    node.reads[i] = read_access(state, node, access, made.fail)
-  end
-  for i, access in ipairs(made.writes) do
-    node.writes[i] = read_access(state, node, access, made.fail)
-  end
-  check_reach(state, made)
-end
-
-local function core_uses(accesses)
+local function core_uses(list)
   local uses = {}
-  for i, access in ipairs(accesses) do
+  for i, access in ipairs(list) do
     uses[i] = { buffer = access.tensor, index = access.index }
   end
+  return uses
+end
+
+local function whole_uses(list)
+  local uses = {}
+  for i, access in ipairs(list) do uses[i] = { buffer = access.tensor, mode = "whole" } end
   return uses
 end
 
@@ -435,14 +305,32 @@ local function core_loops(state, node, list)
   return loops
 end
 
-local function add_node(state, g, made)
-  local node = made.node
-  local ok, message, kind = g:op {
+-- A call takes tensors as a whole; what it sums is one dimension of what it sees.
+local function call_info(state, node)
+  local inner = core.int(1)
+  for _, name in ipairs(node.reduction) do inner = inner * state.sizes[name] end
+  return {
+    name = node.name, kind = "opaque", call = node.call, inputs = { { inner }, { 1, inner } },
+    reads = whole_uses(node.reads), writes = whole_uses(node.writes),
+  }
+end
+
+local function loops_info(state, node)
+  local info = {
     name = node.name, kind = node.kind, reduce = node.reduce,
     pointwise = core_loops(state, node, node.pointwise),
     reduction = core_loops(state, node, node.reduction),
     reads = core_uses(node.reads), writes = core_uses(node.writes),
+    mutates = node.updates and { node.updates } or nil,
   }
+  info.writes[1].accumulates = node.join ~= nil or nil
+  return info
+end
+
+local function add_node(state, g, made)
+  local node = made.node
+  local info = node.kind == "opaque" and call_info(state, node) or loops_info(state, node)
+  local ok, message, kind = g:op(info)
   if not ok then made.fail(message, nil, kind) end
 end
 
@@ -454,9 +342,10 @@ local function read_hints(given)
   return hints
 end
 
+-- What leaves the graph: what is asked for, what nothing reads, and inputs that were updated.
 local function mark_outputs(state, given)
   for _, name in ipairs(table_of(given, "outputs")) do
-    local tensor = state.tensors[name]
+    local tensor = state.tensors[state.current[name] or name]
     if not tensor or not tensor.writer then
       errors.raise(KIND, ("'%s' is not written%s"):format(tostring(name),
         errors.hint(tostring(name), errors.keys(state.tensors))), { path = "outputs" })
@@ -465,7 +354,9 @@ local function mark_outputs(state, given)
   end
   for _, name in ipairs(state.order) do
     local tensor = state.tensors[name]
-    tensor.output = tensor.output or tensor.writer ~= nil and not state.reads[name]
+    local last = tensor.writer ~= nil and not tensor.updated_by
+    local kept = tensor.base and not state.tensors[tensor.base].writer
+    tensor.output = last and (tensor.output or kept or not state.reads[name]) or false
   end
 end
 
@@ -485,7 +376,7 @@ local function settle_inputs(state)
     local tensor = state.tensors[name]
     if not tensor.writer then
       tensor.sizes = tensor.sizes or shapes.of_input(state.reads[name], state.sizes)
-      finish_tensor(state, tensor)
+      accesses.finish(state, tensor)
     end
   end
 end
@@ -513,7 +404,7 @@ end
 function graph.new(t)
   local state = read_given(t)
   local made = {}
-  for i, text in ipairs(texts_of(t.einsums)) do made[i] = read_node(state, text, i) end
+  for i, entry in ipairs(texts_of(t.einsums)) do made[i] = read_node(state, entry) end
   for name in pairs(state.tensors) do
     if not state.tensors[name].place then
       errors.raise(KIND, ("no einsum mentions '%s'%s"):format(name, errors.hint(name, state.order)),
@@ -523,7 +414,7 @@ function graph.new(t)
   settle_inputs(state)
   local nodes, by_name = {}, {}
   for i, one in ipairs(made) do
-    settle_accesses(state, one)
+    accesses.settle(state, one)
     nodes[i], by_name[one.node.name] = one.node, one.node
   end
   mark_outputs(state, t.outputs)

@@ -26,6 +26,7 @@ local patterns = {
 ---@field position integer where it starts
 ---@field stop integer where the token before it ended (exclusive)
 ---@field load? fun(name: string, position: integer): string reads an access inside an index
+---@field size_of? fun(name: string): integer|true|nil a number or a size by its name in an index
 local Lexer = {}
 Lexer.__index = Lexer
 

@@ -6,15 +6,15 @@ local compiled = {}
 
 compiled.available = os.execute "cc --version >/dev/null 2>&1" ~= nil
 
-local types = {
-  f64 = "double", f32 = "float", i64 = "int64_t", i32 = "int32_t", i8 = "int8_t", bool = "_Bool",
-}
+local scalar = require "einloom.kernels.scalar"
+
 local flags = "-std=c11 -O1 -Wall -Wextra -Werror -fsanitize=undefined -fno-sanitize-recover"
 
 -- The data of a tensor as the C of an initialiser.
-local function initialiser(list)
+local function initialiser(list, dtype)
   local values = {}
   for i, x in ipairs(list) do
+    if dtype:find "f16" then x = scalar.pack(x, dtype) end
     values[i] = math.type(x) == "integer" and ("%d"):format(x) or ("%a"):format(x)
   end
   return #values > 0 and " = {" .. table.concat(values, ",") .. "}" or ""
@@ -24,13 +24,15 @@ end
 local function main_of(graph, sizes, at, data, asked)
   local lines, arguments, prints = { "#include <stdio.h>\n" }, {}, {}
   for _, name in ipairs(graph.order) do
-    local n = #data[name]
-    lines[#lines + 1] = ("static %s %s_data[%d]%s;"):format(types[graph.tensors[name].dtype], name,
-      math.max(n, 1), initialiser(data[name]))
-    arguments[#arguments + 1] = name .. "_data"
+    local n, dtype, own = #data[name], graph.tensors[name].dtype, name:match "^[^']+"
+    if own == name then
+      lines[#lines + 1] = ("static %s %s_data[%d]%s;"):format(scalar.types[dtype], name,
+        math.max(n, 1), initialiser(data[name], dtype))
+      arguments[#arguments + 1] = name .. "_data"
+    end
     if asked[name] then
-      prints[#prints + 1] = ('  for (int i = 0; i < %d; i++) printf("%%a\\n", (double)%s_data[i]);')
-        :format(n, name)
+      prints[#prints + 1] = ('  for (int i = 0; i < %d; i++) printf("%%a\\n", %s);'):format(n,
+        (scalar.from[dtype]:gsub("%%1", own .. "_data[i]")))
     end
   end
   for _, size in ipairs(sizes) do arguments[#arguments + 1] = ("%d"):format(at[size]) end

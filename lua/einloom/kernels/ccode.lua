@@ -73,13 +73,20 @@ end
 -- A load as it is in memory or held.
 local function load_text(state, statement, n)
   local load = statement.loads[n]
-  if load.held then return "v_" .. load.tensor end
+  if load.held then return "v_" .. state.id(load.tensor) end
   return state.element(load.tensor, load.index, statement)
+end
+
+-- The double that a load is.
+local function value_text(state, statement, n)
+  local dtype = state.graph.tensors[statement.loads[n].tensor].dtype
+  return fill(scalar.from[dtype], load_text(state, statement, n))
 end
 
 local function body_text(state, statement, node)
   if node.op == "number" then return number_text(node.value) end
-  if node.op == "load" then return "(double)" .. load_text(state, statement, node[1]) end
+  if node.op == "load" then return value_text(state, statement, node[1]) end
+  if node.op == "size" then return "(double)" .. state.integer(core.symbol(node.name)) end
   if node.op == "loop" then
     return "(double)" .. state.integer(statement.loops[node.name], statement)
   end
@@ -98,12 +105,7 @@ local function body_text(state, statement, node)
   return text
 end
 
-local function type_of(state, name)
-  local dtype = state.graph.tensors[name].dtype
-  local found = scalar.types[dtype]
-  if not found then refuse(("%s: no C type for dtype %s"):format(name, dtype)) end
-  return found
-end
+local function type_of(state, name) return scalar.types[state.graph.tensors[name].dtype] end
 
 -- ---- statements ----------------------------------------------------------------------------
 
@@ -113,34 +115,49 @@ end
 
 -- Keeps a result as the tensor would, and stores it where the kernel has to.
 local function keep(state, statement, write, value)
-  local c_type = type_of(state, write.tensor)
-  local text = c_type == "_Bool" and value .. " != 0" or ("(%s)%s"):format(c_type, value)
-  emit(state, "const %s v_%s = %s;", c_type, write.tensor, text)
+  local name = state.id(write.tensor)
+  local text = fill(scalar.to[state.graph.tensors[write.tensor].dtype], value)
+  emit(state, "const %s v_%s = %s;", type_of(state, write.tensor), name, text)
   if state.program.stored[write.tensor] then
-    emit(state, "%s = v_%s;", state.element(write.tensor, write.index, statement), write.tensor)
+    emit(state, "%s = v_%s;", state.element(write.tensor, write.index, statement), name)
   else
-    emit(state, "(void)v_%s;", write.tensor)
+    emit(state, "(void)v_%s;", name)
   end
+end
+
+-- Updates an element with what it is and a value.
+local function scatter(state, statement)
+  local node, write = statement.node, statement.writes[1]
+  local dtype = state.graph.tensors[write.tensor].dtype
+  local element = state.element(write.tensor, write.index, statement)
+  local value = body_text(state, statement, node.body)
+  if node.join then
+    value = fill(scalar.c[node.join], fill(scalar.from[dtype], element), value)
+  end
+  emit(state, "%s = %s;", element, fill(scalar.to[dtype], value))
 end
 
 local arg_compare = { argmax = ">", argmin = "<" }
 
-local function accumulator(statement) return "a_" .. statement.writes[1].tensor end
+local function accumulator(state, statement)
+  return "a_" .. state.id(statement.writes[1].tensor)
+end
 
 local function start(state, statement)
-  local node, name = statement.node, accumulator(statement)
+  local node, name = statement.node, accumulator(state, statement)
   if node.reduce == "welford_reduce" then
     emit(state, "double %s_mean = 0.0, %s_m2 = 0.0, %s_n = 0.0;", name, name, name)
   elseif arg_compare[node.reduce] then
     emit(state, "double %s_v = 0.0;", name)
     emit(state, "int64_t %s_n = 0, %s = 0;", name, name)
   else
-    emit(state, "double %s = %s;", name, number_text(scalar.reductions[node.reduce].start))
+    emit(state, "double %s = %s;", name, node.start and value_text(state, statement, node.start)
+      or number_text(scalar.reductions[node.reduce].start))
   end
 end
 
 local function take(state, statement)
-  local node, name = statement.node, accumulator(statement)
+  local node, name = statement.node, accumulator(state, statement)
   local value = body_text(state, statement, node.body)
   if node.reduce == "welford_reduce" then
     emit(state, "const double %s_v = %s;", name, value)
@@ -165,21 +182,23 @@ local results = { "_mean", "_m2", "_n" }
 local function finish(state, statement)
   local welford = statement.node.reduce == "welford_reduce"
   for k, write in ipairs(statement.writes) do
-    keep(state, statement, write, accumulator(statement) .. (welford and results[k] or ""))
+    keep(state, statement, write, accumulator(state, statement) .. (welford and results[k] or ""))
   end
 end
 
+local function reduces(node) return node.kind == "reduction" or node.kind == "opaque" end
+
 local function inner(state, statement)
   local node = statement.node
-  if node.kind == "reduction" then return take(state, statement) end
+  if reduces(node) then return take(state, statement) end
+  if node.kind == "scatter" then return scatter(state, statement) end
   local value
   if node.kind == "scan" then
     take(state, statement)
-    value = accumulator(statement)
+    value = accumulator(state, statement)
   else
-    emit(state, "const double t_%s = %s;", statement.writes[1].tensor,
-      body_text(state, statement, node.body))
-    value = "t_" .. statement.writes[1].tensor
+    value = "t_" .. state.id(statement.writes[1].tensor)
+    emit(state, "const double %s = %s;", value, body_text(state, statement, node.body))
   end
   for _, write in ipairs(statement.writes) do keep(state, statement, write, value) end
 end
@@ -221,21 +240,21 @@ end
 local function emit_single(state, section)
   open_loops(state, state.program.reduction, true)
   each(state, section, nil, function(_, statement)
-    if statement.node.kind ~= "pointwise" then start(state, statement) end
+    if reduces(statement.node) or statement.node.kind == "scan" then start(state, statement) end
     inner(state, statement)
-    if statement.node.kind == "reduction" then finish(state, statement) end
+    if reduces(statement.node) then finish(state, statement) end
   end)
 end
 
 local function emit_inside(state, section)
-  each(state, section, { reduction = true, scan = true }, start)
+  each(state, section, { reduction = true, opaque = true, scan = true }, start)
   emit(state, "{")
   state.depth = state.depth + 1
   state.open = 1
   open_loops(state, state.program.reduction, true)
   each(state, section, nil, inner)
   close_loops(state, state.open)
-  each(state, section, { reduction = true }, finish)
+  each(state, section, { reduction = true, opaque = true }, finish)
 end
 
 -- ---- functions -----------------------------------------------------------------------------
@@ -253,24 +272,41 @@ local function new_state(graph, made)
     return integer(e, function(name)
       if known[name] then return name end
       local loaded = statement and statement.node.loaded[name]
-      if loaded then return "(int64_t)" .. load_text(state, statement, loaded) end
+      if loaded then return "(int64_t)" .. state.index_load(statement, loaded) end
       if not seen[name] then state.sizes[#state.sizes + 1] = name end
       seen[name] = true
       return "n_" .. name
     end)
   end
   function state.element(tensor, index, statement)
-    local offset = graph.tensors[tensor].offset
-    return ("m_%s[%s]"):format(tensor, state.integer(offset + index, statement))
+    local base, offset = graph.tensors[tensor].base or tensor, graph.tensors[tensor].offset
+    return ("m_%s[%s]"):format(base, state.integer(offset + index, statement))
   end
+  function state.index_load(statement, n)
+    local dtype = graph.tensors[statement.loads[n].tensor].dtype
+    local text = load_text(state, statement, n)
+    return dtype:find "f16" and fill(scalar.from[dtype], text) or text
+  end
+  function state.id(tensor) return (tensor:gsub("'", "_u")) end
   return state
+end
+
+-- The storages that a kernel uses, by the tensors that have them, and which it writes.
+local function storages(graph, made)
+  local list, written, seen = {}, {}, {}
+  for _, name in ipairs(made.tensors) do
+    local base = graph.tensors[name].base or name
+    if not seen[base] then list[#list + 1] = base end
+    seen[base], written[base] = true, written[base] or made.stored[name]
+  end
+  return list, written
 end
 
 local function parameters(state, made)
   local list = {}
-  for _, name in ipairs(made.tensors) do
-    list[#list + 1] = ("%s%s *m_%s"):format(made.stored[name] and "" or "const ",
-      type_of(state, name), name)
+  local names, written = storages(state.graph, made)
+  for i, name in ipairs(names) do
+    list[i] = ("%s%s *m_%s"):format(written[name] and "" or "const ", type_of(state, name), name)
   end
   for _, name in ipairs(state.sizes) do list[#list + 1] = "int64_t n_" .. name end
   return #list > 0 and table.concat(list, ", ") or "void"
@@ -305,6 +341,38 @@ local function size_names(lists)
   return names
 end
 
+local function prelude(graph)
+  for _, tensor in pairs(graph.tensors) do
+    if tensor.dtype:find "f16" then return scalar.prelude .. scalar.prelude_small end
+  end
+  return scalar.prelude
+end
+
+-- What a kernel is called with.
+local function arguments_of(graph, made, sizes)
+  local list = {}
+  for i, tensor in ipairs((storages(graph, made))) do list[i] = "m_" .. tensor end
+  for _, size in ipairs(sizes) do list[#list + 1] = "n_" .. size end
+  return table.concat(list, ", ")
+end
+
+-- The function that runs all kernels, from its calls.
+local function run_function(graph, sizes, calls, name)
+  local list, unused, state = {}, {}, { graph = graph }
+  for _, own in ipairs(graph.order) do
+    local tensor = graph.tensors[own]
+    if not tensor.base then
+      local constant = not (tensor.writer or tensor.updated_by)
+      list[#list + 1] = ("%s%s *m_%s"):format(constant and "const " or "", type_of(state, own), own)
+      unused[#unused + 1] = ("  (void)m_%s;"):format(own)
+    end
+  end
+  for _, size in ipairs(sizes) do list[#list + 1] = "int64_t n_" .. size end
+  local head = ("void %s(%s)"):format(name, table.concat(list, ", "))
+  return ("%s;\n%s {\n%s\n%s\n}\n"):format(head, head, table.concat(unused, "\n"),
+    table.concat(calls, "\n"))
+end
+
 --- C11 of kernels: a static function for each, and `void NAME(tensors in order of mention,
 --- int64_t sizes in order of their first use)`, which runs them in order. Tensors are their storage
 --- from address 0. Indices that are loaded must be in range.
@@ -316,29 +384,15 @@ end
 function ccode.source(graph, programs, name)
   local parts = {
     "/* Generated by einloom " .. tostring(core.version) .. ". */",
-    "#include <math.h>\n#include <stdint.h>\n", scalar.prelude,
+    "#include <math.h>\n#include <stdint.h>\n", prelude(graph),
   }
-  local calls, lists, state = {}, {}, { graph = graph }
+  local calls, lists = {}, {}
   for i, made in ipairs(programs) do
-    local text, sizes = kernel_function(graph, made)
-    parts[#parts + 1] = text
-    lists[i] = sizes
-    local arguments = {}
-    for _, tensor in ipairs(made.tensors) do arguments[#arguments + 1] = "m_" .. tensor end
-    for _, size in ipairs(sizes) do arguments[#arguments + 1] = "n_" .. size end
-    calls[i] = ("  %s(%s);"):format(made.name, table.concat(arguments, ", "))
+    parts[#parts + 1], lists[i] = kernel_function(graph, made)
+    calls[i] = ("  %s(%s);"):format(made.name, arguments_of(graph, made, lists[i]))
   end
-  local list, sizes = {}, size_names(lists)
-  for i, tensor in ipairs(graph.order) do
-    list[i] = ("%s%s *m_%s"):format(graph.tensors[tensor].writer and "" or "const ",
-      type_of(state, tensor), tensor)
-  end
-  for _, size in ipairs(sizes) do list[#list + 1] = "int64_t n_" .. size end
-  local unused = {}
-  for _, tensor in ipairs(graph.order) do unused[#unused + 1] = ("  (void)m_%s;"):format(tensor) end
-  parts[#parts + 1] = ("void %s(%s);\nvoid %s(%s) {\n%s\n%s\n}\n"):format(name or "run",
-    table.concat(list, ", "), name or "run", table.concat(list, ", "),
-    table.concat(unused, "\n"), table.concat(calls, "\n"))
+  local sizes = size_names(lists)
+  parts[#parts + 1] = run_function(graph, sizes, calls, name or "run")
   return table.concat(parts, "\n"), sizes
 end
 

@@ -184,9 +184,10 @@ end
 local function item_of(state, statement)
   local node = statement.node
   if node.kind == "scan" then refuse("%s is a scan", node.name) end
+  if node.updates then refuse("%s updates a tensor in place", node.name) end
   check_reach(state.graph, node)
   local names = names_of(state, statement)
-  local item = { name = node.name, is_copy = false, reduces = node.kind == "reduction",
+  local item = { name = node.name, is_copy = false, reduces = #node.reduction > 0,
     outputs = {}, inputs = {} }
   local seen = {}
   for _, access in ipairs(node.einsum.accesses) do
@@ -205,7 +206,7 @@ end
 ---@return einloom.KernelSection[]
 ---@return einloom.KernelVariable[]
 function einsums.of(made)
-  if made.call then refuse("%s is a call: it has no loops", made.call.name) end
+  if #made.sections == 0 then refuse("%s is a call: it has no loops", made.call.name) end
   if not made.sections[1].statements[1].node.einsum then
     refuse("%s: the operations of a case have loops, but no einsums", made.name)
   end

@@ -4,6 +4,7 @@
 -- can hold.
 
 local affine = require "einloom.affine"
+local core = require "einloom.core"
 local errors = require "einloom.errors"
 local scalar = require "einloom.kernels.scalar"
 local two_pass = require "einloom.kernels.two_pass"
@@ -62,6 +63,18 @@ local steps = {
   scale = function(stack, n) stack[#stack] = stack[#stack] * n end,
   floor_div = function(stack, n) stack[#stack] = stack[#stack] // n end,
   mod = function(stack, n) stack[#stack] = stack[#stack] % n end,
+  product = function(stack)
+    local right = table.remove(stack)
+    stack[#stack] = stack[#stack] * right
+  end,
+  floor_div_by = function(stack)
+    local right = table.remove(stack)
+    stack[#stack] = stack[#stack] // right
+  end,
+  mod_by = function(stack)
+    local right = table.remove(stack)
+    stack[#stack] = stack[#stack] % right
+  end,
 }
 
 -- Functions that give an index at the point of the loops.
@@ -73,6 +86,8 @@ local function index_of(run, index)
       if step[1] == "variable" then
         local loaded = step[2]:match "^%$(%d+)$"
         stack[#stack + 1] = loaded and run.loads[tonumber(loaded)]() or run.point[step[2]]
+      elseif step[1] == "size" then
+        stack[#stack + 1] = number(core.symbol(step[2]), run.at, "an index")
       else
         steps[step[1]](stack, step[2])
       end
@@ -91,7 +106,7 @@ local function address_of(run, access)
       local i = index()
       if math.type(i) ~= "integer" or i < 0 or i >= layout.sizes[d] then
         errors.raise(KIND, ("%s: index %s in dimension %d of %s, which is %d long"):format(
-          run.node.name, tostring(i), d, access.tensor, layout.sizes[d]))
+          run.node.name, tostring(i), d, access.named, layout.sizes[d]))
       end
       address = address + layout.strides[d] * i
     end
@@ -115,6 +130,10 @@ local leaves = {
   end,
   loop = function(run, node)
     return function() return run.point[node.name] + 0.0 end
+  end,
+  size = function(run, node)
+    local value = number(core.symbol(node.name), run.at, "a value") + 0.0
+    return function() return value end
   end,
   load = function(run, node)
     local load = run.loads[node[1]]
@@ -220,6 +239,26 @@ function kinds.reduction(run, node, value)
   end)
 end
 
+-- What a library computes: products added to what the result starts from, if to anything.
+function kinds.opaque(run, node, value)
+  local start = node.start and run.loads[node.start]
+  walk(run, node.pointwise, function()
+    local result = start and start() + 0.0 or 0.0
+    walk(run, node.reduction, function() result = result + value() end)
+    store(run, 1, result)
+  end)
+end
+
+-- Updates one after the other, each of what those before left.
+function kinds.scatter(run, node, value)
+  local target, join = run.stores[1], node.join and scalar.functions[node.join]
+  walk(run, node.pointwise, function()
+    local new, address = value(), target.address()
+    if join then new = join(target.data[address] + 0.0, new) end
+    target.data[address] = target.keep(new)
+  end)
+end
+
 function kinds.scan(run, node, value)
   local rule = scalar.reductions[node.reduce]
   local step = scalar.functions[rule.op]
@@ -232,9 +271,10 @@ function kinds.scan(run, node, value)
   end)
 end
 
-local function run_node(node, layouts, data, sizes)
+local function run_node(node, layouts, data, sizes, at)
   local run = {
     node = node, layouts = layouts, data = data, point = {}, loads = {}, stores = {}, sizes = sizes,
+    at = at,
   }
   for _, access in ipairs(node.einsum.accesses) do
     if access.output then
@@ -261,9 +301,9 @@ local function check_input(name, given, layout)
   return kept
 end
 
---- The data of all tensors of a graph, from those of the tensors that only are read. Data is a list
---- of what the storage of the tensor holds, from address 0 (its offset and gaps included); gaps of
---- results are 0.
+--- The data of all tensors of a graph, from those of the tensors that are read first. Data is a
+--- list of what the storage of the tensor holds, from address 0 (its offset and gaps included);
+--- gaps of results are 0. Of a tensor that is updated it is what the last update leaves.
 ---@param graph einloom.Graph
 ---@param inputs table<string, number[]>
 ---@param at? table<string, integer> values of symbolic sizes
@@ -271,7 +311,10 @@ end
 function evaluate.run(graph, inputs, at)
   local layouts, data, sizes = evaluate.layouts(graph, at), {}, {}
   for _, name in ipairs(graph.order) do
-    if graph.tensors[name].writer then
+    local tensor = graph.tensors[name]
+    if tensor.base then
+      data[name] = data[tensor.base]
+    elseif tensor.writer then
       data[name] = {}
       for i = 1, layouts[name].storage do data[name][i] = layouts[name].keep(0.0) end
     else
@@ -279,7 +322,7 @@ function evaluate.run(graph, inputs, at)
     end
   end
   for name, size in pairs(graph.sizes) do sizes[name] = number(size, at or {}, name) end
-  for _, node in ipairs(graph.nodes) do run_node(node, layouts, data, sizes) end
+  for _, node in ipairs(graph.nodes) do run_node(node, layouts, data, sizes, at or {}) end
   return data
 end
 

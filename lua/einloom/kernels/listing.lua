@@ -3,6 +3,7 @@
 -- command prints as text or as JSON of schema kernels/1.
 
 local core = require "einloom.core"
+local loops = require "einloom.kernels.loops"
 local plan = require "einloom.kernels.plan"
 local reasons = require "einloom.kernels.reasons"
 
@@ -26,7 +27,11 @@ local function plain_list(expressions)
   return values
 end
 
-local function names(texts) return list(table.move(texts, 1, #texts, 1, {})) end
+local function names(texts)
+  local found = list()
+  for i, text in ipairs(texts) do found[i] = loops.named(text) end
+  return found
+end
 
 -- ---- kernels with loops --------------------------------------------------------------------
 
@@ -43,10 +48,10 @@ local function ranges_of(made)
   return found
 end
 
-local function access_of(kind, use, memory)
+local function access_of(kind, statement, use, memory)
   local access = use.access
-  local entry = { kind = kind, tensor = use.tensor, memory = memory }
-  if access.simplified then entry.index = tostring(access.simplified) end
+  local entry = { kind = kind, tensor = loops.named(use.tensor), memory = memory }
+  if access.simplified then entry.index = loops.index_text(statement, access.simplified) end
   if access.indirect then entry.gathered = true end
   if access.broadcasted then entry.broadcasted = true end
   if memory and access.strides then
@@ -70,14 +75,15 @@ local function accesses_of(made, statement)
   local found, seen, node = list(), {}, statement.node
   for i, load in ipairs(statement.loads) do
     if not seen[load.access] then
-      local entry = access_of("load", load, not load.held)
+      local entry = access_of("load", statement, load, not load.held)
       entry.sectors = sectors_of(made, node, node.reads[i], false)
       found[#found + 1] = entry
     end
     seen[load.access] = true
   end
   for i, write in ipairs(statement.writes) do
-    local entry = access_of("store", write, made.stored[write.tensor] or false)
+    local entry = access_of("store", statement, write, made.stored[write.tensor] or false)
+    entry.in_place = node.updates and true or nil
     entry.sectors = sectors_of(made, node, node.writes[i], true)
     found[#found + 1] = entry
   end
@@ -85,9 +91,9 @@ local function accesses_of(made, statement)
 end
 
 local function loops_of(statement)
-  local loops = {}
-  for name, value in pairs(statement.loops) do loops[name] = tostring(value) end
-  return loops
+  local values = {}
+  for name, value in pairs(statement.loops) do values[name] = tostring(value) end
+  return values
 end
 
 local function operations_of(made)
@@ -106,7 +112,8 @@ end
 local function arguments_of(facts)
   local found = list()
   for i, argument in ipairs(facts.arguments) do
-    found[i] = { kind = argument.kind, tensor = argument.buffer, written = argument.written,
+    found[i] = { kind = argument.kind, tensor = argument.buffer and loops.named(argument.buffer),
+      written = argument.written,
       size = argument.symbol and tostring(argument.symbol) }
   end
   return found
@@ -118,7 +125,8 @@ end
 
 local function layout_of(graph, name)
   local tensor = graph.tensors[name]
-  return { tensor = name, sizes = plain_list(tensor.sizes), strides = plain_list(tensor.strides) }
+  return { tensor = loops.named(name), sizes = plain_list(tensor.sizes),
+    strides = plain_list(tensor.strides) }
 end
 
 -- What is wrong with a kernel: tensors of the same sizes that walk them in different orders.
@@ -168,8 +176,8 @@ local function add_call(made, entry, ops)
   local op = ops[made.call.name]
   entry.call = made.call.call
   entry.reads, entry.writes = list(), list()
-  for i, use in ipairs(made.call.reads) do entry.reads[i] = use.tensor end
-  for i, use in ipairs(made.call.writes) do entry.writes[i] = use.tensor end
+  for i, use in ipairs(made.call.reads) do entry.reads[i] = loops.named(use.tensor) end
+  for i, use in ipairs(made.call.writes) do entry.writes[i] = loops.named(use.tensor) end
   entry.bytes = 0
   if made.call.kind == "nop" then return end
   for _, deps in ipairs { op.dep_reads, op.dep_writes } do
@@ -209,7 +217,7 @@ local function shared_by(ops, first, second)
         local other = users[dep.buffer]
         if other and not seen[dep.buffer] then
           seen[dep.buffer] = true
-          tensors[#tensors + 1] = dep.buffer
+          tensors[#tensors + 1] = loops.named(dep.buffer)
           pair = pair or list { other, name }
         end
       end

@@ -7,6 +7,7 @@ local program = require "einloom.kernels.program"
 local loops = {}
 
 local reductions = { sum = "+=", prod = "*=", max = "max=", min = "min=" }
+local joins = { ["+"] = "+=", ["*"] = "*=", max = "max=", min = "min=" }
 local calls = { welford_reduce = "welford", argmax = "argmax", argmin = "argmin" }
 local power = {
   ["<"] = 4, ["<="] = 4, [">"] = 4, [">="] = 4, ["=="] = 4, ["~="] = 4, ["+"] = 5, ["-"] = 5,
@@ -15,19 +16,30 @@ local power = {
 
 local access_text
 
--- The index with the loads in place of the values that they give.
-local function index_text(statement, index)
+--- What a tensor is called: one that was updated in place keeps its name.
+---@param tensor string
+---@return string
+function loops.named(tensor) return (tensor:gsub("'%d+$", "")) end
+local named = loops.named
+
+--- An index with the loads in place of the values that they give.
+---@param statement einloom.Statement
+---@param index einloom.Expr
+---@return string
+function loops.index_text(statement, index)
   return (tostring(index):gsub("indirect%d+", function(name)
     local n = statement.node.loaded[name]
     return n and access_text(statement, n)
   end))
 end
 
+local index_text = loops.index_text
+
 -- A value that the kernel holds is called by its name alone.
 function access_text(statement, n)
   local load = statement.loads[n]
-  if load.held then return load.tensor end
-  return ("%s[%s]"):format(load.tensor, index_text(statement, load.index))
+  if load.held then return named(load.tensor) end
+  return ("%s[%s]"):format(named(load.tensor), index_text(statement, load.index))
 end
 
 local function number_text(x)
@@ -60,6 +72,8 @@ function body_text(statement, node, least)
   elseif node.op == "loop" then
     text = tostring(statement.loops[node.name])
     own = text:find "[^%w_]" and 0 or 9
+  elseif node.op == "size" then
+    text, own = node.name, 9
   elseif node.op == "call" then
     local parts = {}
     for i, child in ipairs(node) do parts[i] = body_text(statement, child, 0) end
@@ -73,10 +87,11 @@ end
 local function left_text(made, statement)
   local names = {}
   for i, write in ipairs(statement.writes) do
-    names[i] = made.stored[write.tensor] and ("%s[%s]"):format(write.tensor, tostring(write.index))
-      or write.tensor
+    local name = named(write.tensor)
+    names[i] = made.stored[write.tensor]
+      and ("%s[%s]"):format(name, index_text(statement, write.index)) or name
   end
-  return table.concat(names, ", ")
+  return (statement.node.updates and "update " or "") .. table.concat(names, ", ")
 end
 
 -- One line; a result with an index is stored there, one without stays in the kernel.
@@ -88,7 +103,7 @@ local function statement_text(made, statement)
   if node.kind == "scan" then
     return ("%s = scan%s(%s)"):format(left, node.reduce and "_" .. node.reduce or "", value)
   end
-  return ("%s %s %s"):format(left, reductions[node.reduce] or "=", value)
+  return ("%s %s %s"):format(left, reductions[node.reduce] or joins[node.join] or "=", value)
 end
 
 local function open(lines, depth, trees)
@@ -109,8 +124,8 @@ end
 local function call_text(made)
   local node, reads, writes = made.call, {}, {}
   if node.kind == "nop" then return "  launches nothing" end
-  for i, read in ipairs(node.reads) do reads[i] = read.tensor end
-  for i, write in ipairs(node.writes) do writes[i] = write.tensor end
+  for i, read in ipairs(node.reads) do reads[i] = named(read.tensor) end
+  for i, write in ipairs(node.writes) do writes[i] = named(write.tensor) end
   return ("  %s = %s(%s)"):format(table.concat(writes, ", "), node.call or "call",
     table.concat(reads, ", "))
 end

@@ -102,6 +102,10 @@ local function load_of(state, statement, access, section)
     state.touch(access.buffer)
     return { tensor = access.buffer, index = access.simplified, held = false, access = access }
   end
+  if written.scattered then
+    refuse(("%s reads %s before all of it is updated: they cannot be one kernel"):format(
+      statement.node.name, access.buffer))
+  end
   if not same_index(state.program.facts, written.index, access.simplified) then
     refuse(("%s reads %s at %s, which its kernel writes at %s: they cannot be one kernel"):format(
       statement.node.name, access.buffer, tostring(access.simplified), tostring(written.index)))
@@ -144,7 +148,7 @@ local function add_statement(state, op, section)
   for i, access in ipairs(aligned) do
     statement.loads[i] = load_of(state, statement, access, section)
   end
-  if node.kind ~= "pointwise" then
+  if node.kind == "reduction" or node.kind == "scan" then
     check_sides(state.program.facts, node, op)
     if not section.inside then
       refuse(("%s reduces behind the loops over the reduction"):format(node.name))
@@ -163,7 +167,8 @@ end
 local function note_writes(state, statement, section)
   for _, write in ipairs(statement.writes) do
     local kept = not section.inside or section.single or statement.node.kind == "reduction"
-    state.written[write.tensor] = { index = write.index, section = not kept and section or nil }
+    state.written[write.tensor] = { index = write.index, section = not kept and section or nil,
+      scattered = statement.node.kind == "scatter" }
     if state.needed(write.tensor) then state.program.stored[write.tensor] = true end
   end
 end
@@ -193,10 +198,12 @@ local function sections_of(state, facts)
   return filled
 end
 
--- Whether a tensor leaves the graph or is read by a node that is not in the kernel.
+-- Whether a tensor leaves the graph, is or becomes another one by an update in place, or is read by
+-- a node that is not in the kernel.
 local function needed_outside(graph, members)
   return function(name)
-    if graph.tensors[name].output then return true end
+    local tensor = graph.tensors[name]
+    if tensor.output or tensor.updates or tensor.updated_by then return true end
     for _, reader in ipairs(graph.readers[name]) do
       if not members[reader] then return true end
     end
@@ -209,11 +216,48 @@ end
 ---@return boolean
 function program.is_call(node) return node.kind == "opaque" or node.kind == "nop" end
 
--- The program of one node that has no loops: all it reads and writes is memory.
+-- Trees of the loops of a call, one for each.
+local function call_trees(graph, node, loops)
+  local trees = {}
+  for i, name in ipairs(loops) do
+    local symbol = node.symbols[name]
+    trees[i] = {
+      index = symbol:name() .. "index", extent = graph.sizes[name],
+      variables = { { name = symbol:name(), expr = core.symbol(symbol:name() .. "index"),
+        divisor = core.int(1), length = graph.sizes[name] } },
+    }
+  end
+  return trees
+end
+
+-- What a call computes, in its own loops.
+local function call_section(graph, node)
+  local statement = { node = node, loads = {}, writes = {}, loops = {} }
+  local single = true
+  for _, list in ipairs { node.pointwise, node.reduction } do
+    for _, name in ipairs(list) do statement.loops[name] = node.symbols[name] end
+  end
+  for i, read in ipairs(node.reads) do
+    statement.loads[i] = { tensor = read.tensor, index = read.index, held = false }
+  end
+  for i, write in ipairs(node.writes) do
+    statement.writes[i] = { tensor = write.tensor, index = write.index }
+  end
+  for _, name in ipairs(node.reduction) do single = single and program.is_one(graph.sizes[name]) end
+  return { inside = true, single = single, statements = { statement } }
+end
+
+-- The program of one node that is a call: all it reads and writes is memory. What recorded calls
+-- compute is not known.
 local function call_program(graph, made)
   local node = graph:node(made.facts.schedule[1])
-  made.call = node
+  made.call, made.members = node, { [node] = true }
   made.grid, made.reduction, made.sections = {}, {}, {}
+  if node.symbols then
+    made.grid = call_trees(graph, node, node.pointwise)
+    made.reduction = call_trees(graph, node, node.reduction)
+    made.sections = { call_section(graph, node) }
+  end
   for _, list in ipairs { node.reads, node.writes } do
     for _, use in ipairs(list) do made.tensors[#made.tensors + 1] = use.tensor end
   end

@@ -40,7 +40,7 @@ local function node_of(op)
   return {
     name = op.name, kind = op.kind, reduce = op.reduce, pointwise = pointwise,
     reduction = reduction, reads = uses_of(op.reads), writes = uses_of(op.writes), loaded = {},
-    body = body_of(op), op = op, call = op.call,
+    body = body_of(op), op = op, call = op.call, updates = op.mutates[1],
   }
 end
 
@@ -54,7 +54,7 @@ function recorded.graph(raw)
     g.order[i], g.readers[buffer.name] = buffer.name, {}
     g.tensors[buffer.name] = { name = buffer.name, dtype = buffer.dtype, offset = buffer.offset,
       sizes = buffer.sizes, strides = buffer.strides, storage = buffer.storage,
-      output = buffer.output }
+      output = buffer.output, updates = buffer.updates, updated_by = buffer.updated_by }
   end
   for i, op in ipairs(raw:ops()) do
     local node = node_of(op)

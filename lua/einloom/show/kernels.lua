@@ -51,12 +51,12 @@ end
 -- ---- accesses ------------------------------------------------------------------------------
 
 local function steps_text(kernel, access)
-  if access.gathered then return "gathered" end
-  local parts = {}
+  local parts = { access.gathered and "gathered" }
   for _, tile in ipairs(access.strides and kernel.tiling or {}) do
     local step = access.strides[tile[1]]
     if step and tile[2] ~= 1 then parts[#parts + 1] = ("%s+%s"):format(tile[1], step) end
   end
+  if access.in_place then parts[#parts + 1] = "in place" end
   return table.concat(parts, " ")
 end
 
