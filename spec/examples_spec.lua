@@ -10,6 +10,7 @@ local examples = {
   ["snowcat"] = { "run", "snowcat.lua" },
   ["tour"] = { "run", "tour.lua" },
   ["kernel_energy"] = { "run", "kernel_energy.lua" },
+  ["kernels_histogram"] = { "kernels", "kernels/histogram.lua", "--explain" },
   ["kernels_softmax"] = { "kernels", "kernels/softmax.lua" },
   ["kernels_layernorm"] = { "kernels", "kernels/layernorm.lua" },
   ["kernels_attention"] = { "kernels", "kernels/attention.lua", "--explain" },
