@@ -161,6 +161,100 @@ describe("a pair of operations is refused:", function()
   end)
 end)
 
+-- Two operations that read `row` or `a` over loops that do not go together.
+local function reading(name, loops, reads, reduction)
+  local size = 1
+  for _, loop in ipairs(loops) do size = size * loop[2] end
+  local at = core.int(0)
+  for _, loop in ipairs(loops) do at = at * loop[2] + loop[1] end
+  return { name = name, loops = loops, reduction = reduction, reads = reads,
+    writes = { { name, at } } }, { name, size }
+end
+
+local function shapes(first, second, sizes)
+  local one, to = reading(table.unpack(first, 1, 4))
+  local other, from = reading(table.unpack(second, 1, 4))
+  local buffers = { to, from }
+  for _, item in ipairs(sizes) do buffers[#buffers + 1] = item end
+  return reason(graph(buffers, { one, other }), "one", "other")
+end
+
+local p2 = variable "p2"
+
+describe("loops keep a pair of operations apart:", function()
+  it("reduction_extents_differ", function()
+    assert.are.equal("reduction_extents_differ", shapes(
+      { "one", { { p0, 64 } }, { { "a", 64 * p0 + p1 } }, { { p1, 64 } } },
+      { "other", { { p0, 16 } }, { { "a", 256 * p0 + p1 } }, { { p1, 256 } } },
+      { { "a", 4096 } }))
+  end)
+
+  it("extents_differ", function()
+    assert.are.equal("extents_differ", shapes({ "one", { { p0, 64 } }, { { "row", p0 } } },
+      { "other", { { p0, 64 }, { p1, 2 } }, { { "row", p0 } } }, { { "row", 64 } }))
+  end)
+
+  it("tiling_differs", function()
+    local function pair(loops, transposed)
+      return shapes(
+        { "one", { { p0, 64 }, { p1, 96 } }, { { "a", 96 * p0 + p1 }, { "b", 64 * p1 + p0 } } },
+        { "other", loops, { { "a", loops[2][2] * p0 + p1 }, { "b", transposed } } },
+        { { "a", 6144 }, { "b", 6144 } })
+    end
+    assert.is_nil(pair({ { p0, 64 }, { p1, 96 } }, 64 * p1 + p0))
+    assert.are.equal("tiling_differs", pair({ { p0, 96 }, { p1, 64 } }, 96 * p1 + p0))
+  end)
+
+  it("loops_do_not_split", function()
+    local function pair(outer, inner)
+      return shapes({ "one", { { p0, outer }, { p1, inner } }, { { "a", inner * p0 + p1 } } },
+        { "other", { { p0, 6 } }, { { "a", 4 * p0 + p1 } }, { { p1, 4 } } }, { { "a", 24 } })
+    end
+    assert.is_nil(pair(3, 8))
+    assert.are.equal("loops_do_not_split", pair(8, 3))
+  end)
+
+  it("tiling_unfit_for_reduction", function()
+    local function pair(transposed)
+      return shapes(
+        { "one", { { p0, 64 }, { p1, 96 }, { p2, 4 } },
+          { { "a", 384 * p0 + 4 * p1 + p2 }, { "b", transposed } } },
+        { "other", { { p0, 6144 } }, { { "a", 4 * p0 + p1 } }, { { p1, 4 } } },
+        { { "a", 24576 }, { "b", 24576 } })
+    end
+    assert.is_nil(pair(384 * p0 + 4 * p1 + p2))
+    assert.are.equal("tiling_unfit_for_reduction", pair(64 * (4 * p1 + p2) + p0))
+  end)
+
+  it("outer_extent_differs", function()
+    local function pair(inner)
+      return shapes({ "one", { { p0, 64 }, { p1, inner } }, { { "row", p0 } } },
+        { "other", { { p0, 64 } }, { { "a", 64 * p0 + p1 }, { "row", p0 } }, { { p1, 64 } } },
+        { { "a", 4096 }, { "row", 64 } })
+    end
+    assert.is_nil(pair(1)) -- beside the loop
+    assert.is_nil(pair(64)) -- inside it
+    assert.are.equal("outer_extent_differs", pair(2))
+  end)
+end)
+
+describe("every reason", function()
+  it("of the core is one that some graph here gives", function()
+    local function text(path)
+      local file <close> = assert(io.open(path))
+      return file:read "a"
+    end
+    local spec, n = text "spec/fusion_spec.lua", 0
+    for name in text("core/einloom/fusion.h"):gmatch 'X%(LOOM_FUSE_[A-Z_]+, "([a-z_]+)"%)' do
+      if name ~= "ok" and name ~= "error" then
+        n = n + 1
+        assert.matches('are%.equal%("' .. name .. '", ', spec)
+      end
+    end
+    assert.is_true(n >= 20)
+  end)
+end)
+
 describe("operations that wait for others without reading them", function()
   it("stand behind them, as do the kernels they are in", function()
     local function op(name, from, size, after)
