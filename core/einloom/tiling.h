@@ -62,10 +62,11 @@ LOOM_API loom_status loom_tiling_select(loom_graph *g, const loom_kernel_steps *
 ** access is walked too.  e: an address in one variable for loom_zero_of and loom_unit_factor. */
 
 /* The value of the variable that makes e, a factor of a term, 0: of (a // d) % m where a = m, of others
-** where e = 0.  False: none is found, or an error. */
+** where e = 0; a whole number, not below 0.  False: none is found, or an error. */
 LOOM_API bool loom_zero_of(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_expr *value);
-/* The whole number f such that e is 1 where its variable is f and its products are 0: split into
-** outer * f + inner the address grows by one along the outer part.  False: none, or an error. */
+/* The whole number f such that e is 1 where its variable is f, if all its products vanish at f alone (as
+** the reference finds splits; loom_unit_split proves them): split into outer * f + inner the address
+** grows by one along the outer part.  False: none, or an error. */
 LOOM_API bool loom_unit_factor(loom_ctx *ctx, loom_expr e, loom_expr *factor);
 /* The split of a loop of size t * m, m > 1, into outer * t + inner for which e grows by exactly one with
 ** every step of the outer part, at all points of the n loops and for all sizes that their assumptions

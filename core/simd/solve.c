@@ -11,7 +11,12 @@ static loom_expr at(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_expr va
   return loom_simplify(ctx, loom_substitute(ctx, e, 1, &variable, &value));
 }
 
-/* The value of the variable where e takes a value, if e is linear in it; not below 0. */
+static bool is_whole(const loom_ctx *ctx, loom_expr e) {
+  return loom_is_integer(ctx, e) == LOOM_YES;
+}
+
+/* The value of the variable where e takes a value, if e is linear in it: a whole number, not below
+** 0. */
 static bool solve(loom_ctx *ctx, loom_expr e, loom_expr variable, int64_t value, loom_expr *out) {
   loom_expr zero = loom_int(ctx, 0), one = loom_int(ctx, 1);
   loom_expr origin = at(ctx, e, variable, zero);
@@ -21,11 +26,7 @@ static bool solve(loom_ctx *ctx, loom_expr e, loom_expr variable, int64_t value,
       !loom_expr_is_num(ctx, origin) || loom_simplify(ctx, loom_sub(ctx, e, line)) != zero)
     return false;
   *out = loom_div(ctx, loom_sub(ctx, loom_int(ctx, value), origin), slope);
-  return *out != LOOM_NONE && loom_known_le(ctx, zero, *out) == LOOM_YES;
-}
-
-static bool is_whole(const loom_ctx *ctx, loom_expr e) {
-  return loom_is_integer(ctx, e) == LOOM_YES;
+  return *out != LOOM_NONE && is_whole(ctx, *out) && loom_known_le(ctx, zero, *out) == LOOM_YES;
 }
 
 bool loom_zero_of(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_expr *value) {
@@ -53,17 +54,19 @@ static loom_expr ratio(loom_ctx *ctx, void *data, loom_expr e) {
 
 typedef struct parts {
   loom_ctx *ctx;
-  loom_expr variable, sum, products; /* those terms that must vanish */
+  loom_expr variable, sum, required; /* the value at which the products vanish; LOOM_NONE: any */
 } parts;
 
-/* Some factor of the product can vanish; false: none can. */
+/* Some factor of the product must vanish where the others do; false: it cannot. */
 static bool require(parts *p, loom_expr term) {
   bool found = false;
-  for (size_t i = 0, n = loom_mul_count(p->ctx, term); !found && i < n; i++) {
+  for (size_t i = 0, n = loom_mul_count(p->ctx, term); i < n; i++) {
     loom_expr value;
-    found = loom_zero_of(p->ctx, loom_mul_power(p->ctx, term, i).base, p->variable, &value);
+    if (!loom_zero_of(p->ctx, loom_mul_power(p->ctx, term, i).base, p->variable, &value)) continue;
+    if (p->required != LOOM_NONE && p->required != value) return false;
+    p->required = value;
+    found = true;
   }
-  p->products = loom_add(p->ctx, p->products, term);
   return found;
 }
 
@@ -88,15 +91,13 @@ static bool has_digits(loom_ctx *ctx, loom_expr e) {
 }
 
 static bool find_factor(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_expr *factor) {
-  loom_expr zero = loom_int(ctx, 0);
-  parts p = {.ctx = ctx, .variable = variable, .sum = zero, .products = zero};
-  if (!has_digits(ctx, e)) return solve(ctx, e, variable, 1, factor) && is_whole(ctx, *factor);
+  parts p = {.ctx = ctx, .variable = variable, .sum = loom_int(ctx, 0)};
+  if (!has_digits(ctx, e)) return solve(ctx, e, variable, 1, factor);
   if (!take_terms(&p, e)) return false;
   loom_expr plain = loom_rewrite(ctx, p.sum, ratio, NULL);
-  if (plain == LOOM_NONE || !solve(ctx, plain, variable, 1, factor) || !is_whole(ctx, *factor))
-    return false;
-  return at(ctx, p.products, variable, *factor) == zero &&
-         at(ctx, p.sum, variable, *factor) == loom_int(ctx, 1);
+  if (plain == LOOM_NONE || !solve(ctx, plain, variable, 1, factor)) return false;
+  if (p.required != LOOM_NONE && p.required != *factor) return false;
+  return at(ctx, p.sum, variable, *factor) == loom_int(ctx, 1);
 }
 
 bool loom_unit_factor(loom_ctx *ctx, loom_expr e, loom_expr *factor) {
