@@ -59,19 +59,13 @@ local einloom = whole_path(program.path())
 
 local function without_time(text) return (text:gsub("^%-%- [^\n]* candidates in [^\n]*\n", "")) end
 
-local function write(path, text)
-  local file = assert(io.open(path, "w"))
-  file:write(text)
-  file:close()
-end
-
 -- Calls use(folder, answer) with a folder that has the search in it, and its answer.
 local function with_search(use)
   local _, folder = shell "mktemp -d"
   folder = folder:match "%S+"
-  write(folder .. "/w.lua", workload)
-  write(folder .. "/a.lua", arch)
-  write(folder .. "/trap.lua", trap)
+  files.write(folder .. "/w.lua", workload)
+  files.write(folder .. "/a.lua", arch)
+  files.write(folder .. "/trap.lua", trap)
   local ok, problem = pcall(function()
     local status, answer = shell(("cd '%s' && '%s' map w.lua a.lua --pareto energy,latency"):format(
       folder, einloom))

@@ -135,13 +135,60 @@ describe("einloom map", function()
     end)
   end)
 
+  it("keeps what a mapping with holes says", function()
+    with_files(function(w, a)
+      local kept = "Main: A B Z\n...\n  Glb: Z\n  for k tile {2, 4}\n...\nMAC\n"
+      files.scratch(kept, function(path)
+        local status, text, err = command("map", w, a, "--keep", path)
+        assert.are.equal("", err)
+        assert.are.equal(0, status)
+        assert.matches("\n *Glb: Z\n *for k tile [24]\n", text)
+        local _, free = command("map", w, a)
+        assert.is_true(number_of(figures_of(text)[1].energy)
+          >= number_of(figures_of(free)[1].energy))
+      end)
+      files.scratch("Main: A B Z\n...\nfor k tile 3\n...\nMAC\n", function(path)
+        local status, out, err = command("map", w, a, "--keep", path)
+        assert.are.equal(1, status)
+        assert.are.equal("", out)
+        assert.matches("einloom: ", err, 1, true)
+      end)
+      files.scratch("return 5", function(path)
+        assert.are.equal(1, (command("map", w, a, "--keep", path)))
+      end, ".lua")
+    end)
+  end)
+
+  it("answers the same with threads", function()
+    with_files(function(w, a)
+      local texts = {}
+      for _, threads in ipairs { "1", "3" } do
+        local _, text = command("map", w, a, "--pareto", "energy,latency", "--threads", threads)
+        texts[#texts + 1] = text:gsub("^[^\n]*", "")
+      end
+      assert.are.equal(texts[1], texts[2])
+    end)
+  end)
+
+  it("writes certificates that hold, of searches that went to their end", function()
+    with_files(function(w, a)
+      local path = os.tmpname()
+      local status, text = command("map", w, a, "--minimize", "latency", "--certificate", path)
+      assert.are.equal(0, status)
+      local certified, report = command("certify", path)
+      assert.are.equal(0, certified)
+      local latency = number_of(figures_of(text)[1].latency)
+      assert.truthy(report:find(("latency = %.17g"):format(latency), 1, true), report)
+      local stopped, _, err = command("map", w, a, "--certificate", path, "--time-limit", "1e-6")
+      assert.are.equal(75, stopped)
+      assert.matches("no certificate: the search was stopped before its end", err, 1, true)
+      os.remove(path)
+    end)
+  end)
+
   it("searches cases of files", function()
     local path = files.path "golden/search/cases.json"
-    local id = "grid_chain1_K256_energy_gb16kb"
-    local list = require "einloom.case.read".decode_file(path).cases
-    for _, raw in ipairs(list) do
-      if raw.peer.best.meaningful and #raw.workload.einsums == 1 then id = raw.id break end
-    end
+    local id = "chain2_two_EDP"
     local status, text, err = command("map", path, "--case", id)
     assert.are.equal("", err)
     assert.are.equal(0, status)

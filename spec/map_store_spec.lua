@@ -74,8 +74,9 @@ describe("a search with a store", function()
   it("gives the answer of one without, once more when it is asked again", function()
     with_folder(function(folder)
       local whole = answer_of "chain2_two_EL"
-      for _ = 1, 2 do
-        assert.are.equal(whole, answer_of("chain2_two_EL", "--store", folder .. "/s.db"))
+      for _, threads in ipairs { "2", "1" } do
+        assert.are.equal(whole, answer_of("chain2_two_EL", "--store", folder .. "/s.db",
+          "--threads", threads))
       end
       local kept <close> = store.read(folder .. "/s.db")
       assert.are.same({ "done", 2 }, { kept:ended() })
@@ -198,6 +199,59 @@ describe("shards", function()
       end)
     end)
   end
+
+  it("of what scripts and mappings with holes say give the answer of the whole search", function()
+    with_folder(function(folder)
+      local script = folder .. "/s.lua"
+      local kept = folder .. "/kept"
+      files.write(kept, "Main: A B Z\n...\n  Glb: Z\n...\nMAC\n")
+      files.write(script, [[
+        local loom = require "einloom"
+        local function access(energy) return { energy = energy, throughput = 7 } end
+        return loom.workload {
+          sizes = { m = 12, k = 8, n = 6 }, bits = { All = 8, Outputs = 16 },
+          "Z[m,n] = A[m,k] * B[k,n]",
+        }, loom.arch {
+          loom.memory { "Main", size = math.huge, read = access(200), write = access(200),
+            keep = "~Intermediates" },
+          loom.memory { "Glb", size = 1000, read = access(6), write = access(6), may_keep = "All" },
+          loom.fanout { "PE", x = 4 },
+          loom.compute { "MAC", energy = 1, throughput = 1 },
+        }]])
+      for i, options in ipairs {
+        { "--minimize", "energy + 3*latency" }, { "--pareto", "energy,latency", "--keep", kept },
+      } do
+        local status, whole = command("map", script, table.unpack(options))
+        assert.are.equal(0, status)
+        local paths = {}
+        for n = 1, 3 do
+          paths[n] = ("%s/%d-%d.db"):format(folder, i, n)
+          local all = table.pack(table.unpack(options))
+          table.move({ "--shard", n .. "/3", "--store", paths[n] }, 1, 4, #all + 1, all)
+          assert.are.equal(0, (command("map", script, table.unpack(all))))
+        end
+        local merged, text = command("merge", table.unpack(paths))
+        assert.are.equal(0, merged)
+        assert.are.equal(without_time(whole), without_time(text))
+      end
+    end)
+  end)
+
+  it("of what cannot be written down are refused", function()
+    with_folder(function(folder)
+      local script = folder .. "/s.lua"
+      files.write(script, [[
+        local loom = require "einloom"
+        return loom.workload { sizes = { m = 4 }, bits = 8, "Z[m] = A[m]" }, loom.arch {
+          loom.memory { "Main", size = math.huge, read = { energy = 1 }, write = { energy = 1 },
+            latency_rule = function() return 1 end },
+          loom.compute { "MAC", energy = 1 },
+        }]])
+      local status, _, err = command("map", script, "--store", folder .. "/s.db")
+      assert.are.equal(1, status)
+      assert.matches("latency_rule of Main is a function", err, 1, true)
+    end)
+  end)
 
   it("are disjoint and together all of the space", function()
     with_folder(function(folder)

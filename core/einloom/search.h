@@ -70,8 +70,9 @@ LOOM_API loom_status loom_space_leave(loom_space *s, int einsum, int number);
 ** (some good points of each), then each is explored with the sketches as bounds: what a unit leaves does
 ** not depend on order, threads, or what else is explored.  LOOM_ERR_STOPPED keeps what is found. */
 LOOM_API loom_status loom_space_explore(loom_space *s, int einsum);
-/* One unit, after the sketches that are still missing. */
-LOOM_API loom_status loom_space_explore_unit(loom_space *s, int einsum, int number);
+/* Some units, after the sketches that are still missing. */
+LOOM_API loom_status loom_space_explore_units(loom_space *s, int einsum, size_t n,
+                                              const int *numbers);
 /* Goes on with the next n sketches or units; *more: there is something left to do. */
 LOOM_API loom_status loom_space_explore_some(loom_space *s, int einsum, size_t n, bool *more);
 

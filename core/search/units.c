@@ -304,15 +304,35 @@ loom_status loom_space_explore_some(loom_space *s, int einsum, size_t n, bool *m
   return all ? LOOM_OK : loom_error_status(s->ctx);
 }
 
-loom_status loom_space_explore_unit(loom_space *s, int einsum, int number) {
+/* Those of the units with these numbers that are not explored; false where there is no such unit. */
+static bool list_unexplored(loom_space *s, int einsum, size_t n, const int *numbers,
+                            loom_unit **list, size_t *found) {
+  *found = 0;
+  for (size_t i = 0; i < n; i++) {
+    loom_unit *u = loom_space_unit(s, einsum, numbers[i]);
+    if (!u) return false;
+    bool twice = false;
+    for (size_t k = 0; k < *found && !twice; k++) twice = list[k] == u;
+    if (u->state != LOOM_UNIT_EXPLORED && !twice) list[(*found)++] = u;
+  }
+  return true;
+}
+
+loom_status loom_space_explore_units(loom_space *s, int einsum, size_t n, const int *numbers) {
   loom_space_one *one = &s->einsums.at[einsum];
-  loom_unit *u = loom_space_unit(s, einsum, number);
-  loom_status status = u ? LOOM_OK : LOOM_ERR_ARGUMENT;
-  bool more, done;
+  loom_status status = LOOM_OK;
+  bool more;
   while (status == LOOM_OK && one->n_sketched < one->units.n)
     status = loom_space_explore_some(s, einsum, SIZE_MAX, &more);
-  if (status != LOOM_OK || u->state == LOOM_UNIT_EXPLORED) return status;
-  return explore_units(s, one, 1, &u, &done) ? LOOM_OK : loom_error_status(s->ctx);
+  if (status != LOOM_OK || n == 0) return status;
+  size_t found = 0;
+  loom_unit **units = loom_realloc_array(s->ctx, NULL, 0, n, sizeof *units);
+  bool *done = loom_realloc_array(s->ctx, NULL, 0, n, sizeof *done);
+  bool all = units && done && list_unexplored(s, einsum, n, numbers, units, &found) &&
+             explore_units(s, one, found, units, done);
+  loom_give_back(s->ctx, units, n, sizeof *units);
+  loom_give_back(s->ctx, done, n, sizeof *done);
+  return all ? LOOM_OK : loom_error_status(s->ctx);
 }
 
 loom_status loom_space_explore(loom_space *s, int einsum) {

@@ -192,6 +192,29 @@ static void takes_parts(void **state) {
   drop(u);
 }
 
+/* Lists of units, in any order and with repetitions, on several threads. */
+static void explores_lists(void **state) {
+  (void)state;
+  units *u = make();
+  loom_space *whole = start(u, NULL, 1), *s = start(u, NULL, 3);
+  finish(whole);
+  int numbers[2 * UNITS];
+  for (int i = 0; i < UNITS; i++) numbers[i] = numbers[2 * UNITS - 1 - i] = UNITS - 1 - i;
+  assert_int_equal(loom_space_explore_units(s, 0, 0, numbers), LOOM_OK);
+  assert_true(loom_space_counts_of(s, 0).sketched == UNITS);
+  for (int i = 0; i < UNITS; i += 3)
+    assert_int_equal(loom_space_explore_units(s, 0, 3, numbers + i), LOOM_OK);
+  assert_int_equal(loom_space_explore_units(s, 0, 2 * UNITS, numbers), LOOM_OK);
+  assert_true(loom_space_counts_of(s, 0).explored == UNITS);
+  finish(s);
+  check_same(u, whole, s, NULL);
+  numbers[1] = UNITS;
+  assert_int_equal(loom_space_explore_units(s, 0, 2, numbers), LOOM_ERR_ARGUMENT);
+  loom_space_free(s);
+  loom_space_free(whole);
+  drop(u);
+}
+
 /* All tiles of all templates: nothing is better than the front, and of equal points the template that
 ** comes first is the one that is given. */
 static void finds_the_first_of_the_best(void **state) {
@@ -251,9 +274,11 @@ static void needs_memory_in_threads(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(uses_threads), cmocka_unit_test(takes_any_order),
-      cmocka_unit_test(takes_parts), cmocka_unit_test(finds_the_first_of_the_best),
-      cmocka_unit_test(needs_memory_in_threads)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(uses_threads),
+                                     cmocka_unit_test(takes_any_order),
+                                     cmocka_unit_test(takes_parts),
+                                     cmocka_unit_test(explores_lists),
+                                     cmocka_unit_test(finds_the_first_of_the_best),
+                                     cmocka_unit_test(needs_memory_in_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

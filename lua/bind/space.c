@@ -281,7 +281,20 @@ static int check_unit(lua_State *L, const loom_space *space, int einsum, int i) 
   return number;
 }
 
-/* s:explore(einsum [, template]) -> s, or nil, message, kind ("stopped").  [-0, +1|3, v] */
+/* The numbers of units in the list at index 3 into memory pushed on the stack.  [-0, +1, v] */
+static int *check_units(lua_State *L, const loom_space *space, int einsum, size_t *n) {
+  luaL_checktype(L, 3, LUA_TTABLE);
+  *n = lua_rawlen(L, 3);
+  int *numbers = lua_newuserdatauv(L, (*n + 1) * sizeof *numbers, 0);
+  for (size_t i = 0; i < *n; i++) {
+    lua_rawgeti(L, 3, (lua_Integer)i + 1);
+    numbers[i] = check_unit(L, space, einsum, lua_gettop(L));
+    lua_pop(L, 1);
+  }
+  return numbers;
+}
+
+/* s:explore(einsum [, {template, ...}]) -> s, or nil, message, kind ("stopped").  [-0, +1|3, v] */
 static int l_explore(lua_State *L) {
   bind_scope s;
   loom_status status;
@@ -291,8 +304,9 @@ static int l_explore(lua_State *L) {
   if (lua_isnil(L, 3)) {
     WATCHED(&s, status, loom_space_explore(space, einsum));
   } else {
-    int number = check_unit(L, space, einsum, 3);
-    WATCHED(&s, status, loom_space_explore_unit(space, einsum, number));
+    size_t n;
+    const int *numbers = check_units(L, space, einsum, &n);
+    WATCHED(&s, status, loom_space_explore_units(space, einsum, n, numbers));
   }
   lua_settop(L, 1);
   return bind_done(&s, status);

@@ -18,6 +18,13 @@ function files.read(path)
   return text
 end
 
+--- Makes a file of a text.
+function files.write(path, text)
+  local file = assert(io.open(path, "wb"))
+  file:write(text)
+  file:close()
+end
+
 --- Whether there is a file.
 function files.exists(path)
   local file = io.open(path, "rb")
@@ -29,11 +36,7 @@ end
 function files.quoted(text) return "'" .. text:gsub("'", "'\\''") .. "'" end
 
 --- A copy of a file under another path.
-function files.copy(from, to)
-  local file = assert(io.open(to, "wb"))
-  file:write(files.read(from))
-  file:close()
-end
+function files.copy(from, to) files.write(to, files.read(from)) end
 
 --- Calls use(path) with a scratch file of this text and removes the file.
 function files.scratch(text, use, suffix)

@@ -65,28 +65,56 @@ function answer.points(search)
     space.case.objective.names)
 end
 
---- Prints points; the status of the command.
----@param search einloom.Search
----@param points einloom.FoundPoint[]
----@param stopped? string what ended the search early
----@param given { source: string[], names: string[] } how a script gets workload and architecture
----@param json? boolean
----@return integer
-function answer.print(search, points, stopped, given, json)
-  local show = require "einloom.show.found"
-  local status = stopped and terminal.STOPPED or terminal.OK
-  if #points == 0 then
-    if not stopped then nothing(search) end
-    if stopped then terminal.complain("stopped before anything was found") end
-    return stopped and status or terminal.FAILED
+-- Writes the proof that nothing is better; the status of the command.
+local function write_certificate(search, stopped, path)
+  if stopped then
+    terminal.complain("no certificate: the search was stopped before its end")
+    return terminal.STOPPED
   end
+  local lines, message = require "einloom.certify".write(search:found(), path)
+  if lines then return terminal.OK end
+  terminal.complain("no certificate: " .. message)
+  return terminal.FAILED
+end
+
+local function print_points(search, points, stopped, given, json)
+  local show = require "einloom.show.found"
   if json then
     terminal.say(show.json(points, about(search, stopped)))
   else
     terminal.say(show.script(points, notes_of(search, stopped), given,
       search.space.options.model))
   end
-  return status
+end
+
+--- Options of commands that have an answer.
+function answer.declare(command)
+  command:option("--threads", "Threads of the strategy optimal; the answer does not depend on it.")
+  command:option("--certificate", "A file for the proof that nothing is better, which `einloom "
+    .. "certify` checks.")
+  command:flag("--json", "Print cases with their results, and what was searched, as JSON.")
+end
+
+--- Prints points and writes their certificate; the status of the command.
+---@param search einloom.Search
+---@param points einloom.FoundPoint[]
+---@param stopped? string what ended the search early
+---@param given { source: string[], names: string[] } how a script gets workload and architecture
+---@param args { json: boolean?, certificate: string? }
+---@return integer
+function answer.give(search, points, stopped, given, args)
+  local status = stopped and terminal.STOPPED or terminal.OK
+  if #points > 0 then
+    print_points(search, points, stopped, given, args.json)
+  elseif stopped then
+    terminal.complain("stopped before anything was found")
+  else
+    nothing(search)
+    status = terminal.FAILED
+  end
+  if not args.certificate then return status end
+  local proved = write_certificate(search, stopped, args.certificate)
+  return status ~= terminal.OK and status or proved
 end
 
 --- The points as a store keeps them.

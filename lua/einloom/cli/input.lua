@@ -33,6 +33,21 @@ function input.points(texts)
   return points
 end
 
+--- The value of an option that is a number from 0 on, if it is given.
+---@param args table
+---@param name string
+---@param kind? "integer"
+---@return number?
+function input.number(args, name, kind)
+  local text = args[name]
+  if text == nil then return nil end
+  local x = tonumber(text)
+  if kind == "integer" then x = x and math.tointeger(x) end
+  if x and x >= 0 then return x end
+  return terminal.fail("usage", ("--%s expects %s from 0 on, not '%s'"):format(
+    name:gsub("_", "-"), kind == "integer" and "an integer" or "a number", text))
+end
+
 -- ---- how is counted -----------------------------------------------------------------------
 
 -- What the command line says of how is counted.

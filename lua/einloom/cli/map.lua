@@ -32,21 +32,11 @@ function map.declare(parser)
   command:option("--shard", "I/N: the I-th of N parts of the space, for `einloom merge`.")
   command:option("--case", "The one case of the file with this id.")
   input.declare_scripts(command)
-  command:flag("--json", "Print cases with their results, and what was searched, as JSON.")
+  answer.declare(command)
   problem.declare(command)
 end
 
 -- ---- the search -----------------------------------------------------------------------------
-
-local function number(args, name, kind)
-  local text = args[name]
-  if text == nil then return nil end
-  local x = tonumber(text)
-  if kind == "integer" then x = x and math.tointeger(x) end
-  if x and x >= 0 then return x end
-  return terminal.fail("usage", ("--%s expects %s from 0 on, not '%s'"):format(
-    name:gsub("_", "-"), kind == "integer" and "an integer" or "a number", text))
-end
 
 -- A strategy, and what tells it from others.
 local function strategy_of(name)
@@ -59,8 +49,9 @@ end
 local function search_options(args)
   local strategy, identity = strategy_of(args.strategy)
   local options = {
-    strategy = strategy, seed = number(args, "seed", "integer"),
-    evaluations = number(args, "evaluations", "integer"), time = number(args, "time_limit"),
+    strategy = strategy, seed = input.number(args, "seed", "integer"),
+    evaluations = input.number(args, "evaluations", "integer"),
+    time = input.number(args, "time_limit"), threads = input.number(args, "threads", "integer"),
   }
   identity.seed, identity.evaluations = options.seed or 1, options.evaluations
   for _, text in ipairs(args.set) do
@@ -126,8 +117,7 @@ function map.run(args)
   if args.json then terminal.print_to_err() end
   local shard = shard_of(args)
   local given = problem.read(args.files, args.case)
-  local space = require "einloom.space".new(given.workload, given.arch,
-    problem.options(args, given.options))
+  local space = problem.space(given, args)
   local options, identity = search_options(args)
   local kept <close> = open_store(args, space, shard, given, identity)
   local search, keep = start(space, options, shard, kept)
@@ -138,7 +128,7 @@ function map.run(args)
   keep()
   if kept then kept:finish(stopped or "done", answer.kept(points)) end
   if shard.of > 1 then return say_shard(shard, kept, stopped) end
-  return answer.print(search, points, stopped, given, args.json)
+  return answer.give(search, points, stopped, given, args)
 end
 
 return map

@@ -4,6 +4,7 @@
 local answer = require "einloom.cli.answer"
 local drive = require "einloom.cli.drive"
 local errors = require "einloom.errors"
+local input = require "einloom.cli.input"
 local terminal = require "einloom.cli.terminal"
 
 local merge = {}
@@ -12,7 +13,7 @@ function merge.declare(parser)
   local command = parser:command("merge", "Join the shards of a search: the answer of the whole "
     .. "search, if all are there and complete.")
   command:argument("stores", "The files that `einloom map --shard I/N --store FILE` kept."):args "+"
-  command:flag("--json", "As of map.")
+  answer.declare(command)
 end
 
 -- ---- what is there --------------------------------------------------------------------------
@@ -92,13 +93,16 @@ local function run(parts, args)
   local first = parts[1]
   local space = require "einloom.store.problem".space(first.search.identity)
   first:check_units(space:units())
-  local search = space:search { strategy = "optimal", ledger = whole_ledger(parts) }
+  local search = space:search {
+    strategy = "optimal", ledger = whole_ledger(parts),
+    threads = input.number(args, "threads", "integer"),
+  }
   local stopped = drive.run(search, {
     shown = terminal.is_terminal(), before_report = function() end,
   })
   local source = first.search.source
-  return answer.print(search, answer.points(search), stopped,
-    { source = source.lines, names = source.names }, args.json)
+  return answer.give(search, answer.points(search), stopped,
+    { source = source.lines, names = source.names }, args)
 end
 
 function merge.run(args)

@@ -138,11 +138,8 @@ local function list_of(text)
   return list
 end
 
---- The options of the space that the command line gives, behind those of the files.
----@param args table
----@param of_files table
----@return table
-function problem.options(args, of_files)
+-- The options of the space that the command line gives, behind those of the files.
+local function options_of(args, of_files)
   local result = {}
   for name, value in pairs(of_files) do result[name] = value end
   for _, option in ipairs(require "einloom.search.options".list) do
@@ -156,6 +153,16 @@ function problem.options(args, of_files)
   if args.pareto then result.minimise = list_of(args.pareto) end
   if args.keep then result.mapping = read_mapping(args.keep) end
   return result
+end
+
+--- The space of what the files and the command line say.
+---@param given table of problem.read
+---@param args table
+---@return einloom.Space
+function problem.space(given, args)
+  local space, message, kind = require "einloom.space".new(given.workload, given.arch,
+    options_of(args, given.options))
+  return space or terminal.refuse(kind, message)
 end
 
 return problem

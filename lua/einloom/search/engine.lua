@@ -202,9 +202,14 @@ function Engine:some(shape, n)
   return done(self.built:explore_some(self.numbers[shape].einsum, n))
 end
 
---- Explores a unit; those of its shape have been sketched.
----@param unit einloom.SearchUnit
-function Engine:explore(unit) done(self.built:explore(numbers_of(self, unit))) end
+--- Explores units of one shape, on several threads if the engine has them, after the sketches that
+--- are still missing.
+---@param units einloom.SearchUnit[] at least one
+function Engine:explore(units)
+  local einsum, numbers = self.numbers[units[1].einsum].einsum, {}
+  for i, unit in ipairs(units) do numbers[i] = unit.template - 1 end
+  done(self.built:explore(einsum, numbers))
+end
 
 --- Leaves exploring a unit to others.
 ---@param unit einloom.SearchUnit

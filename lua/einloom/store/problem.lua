@@ -24,20 +24,21 @@ local function check_functions(nodes)
   end
 end
 
-local function option_data(kind, value)
+-- Objectives and mappings with holes have a text from which they are made again.
+local function option_data(value)
   if value == math.huge then return "inf" end
-  if kind == "objective" then
-    if value.formula then return value.text end
+  if type(value) ~= "table" then return value end
+  if value.names and not value.formula then
     return setmetatable(table.move(value.names, 1, #value.names, 1, {}), core.json.array)
   end
-  return type(value) == "table" and tostring(value) or value
+  return value.text
 end
 
 local function options_data(options)
   local data = {}
   for _, option in ipairs(require "einloom.search.options".list) do
     local value = options[option.name]
-    if value ~= nil then data[option.name] = option_data(option.kind, value) end
+    if value ~= nil then data[option.name] = option_data(value) end
   end
   return data
 end
@@ -60,7 +61,7 @@ end
 
 local function option_value(option, data)
   if data == "inf" then return math.huge end
-  if option.name == "mapping" then return require "einloom".mapping(data) end
+  if option.name == "mapping" and data then return require "einloom".mapping(data) end
   return data
 end
 

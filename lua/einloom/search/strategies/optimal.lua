@@ -7,7 +7,7 @@
 local core = require "einloom.core"
 local engine = require "einloom.search.engine"
 
-local optimal = { defaults = {} }
+local optimal = { defaults = { threads = 1 } }
 
 -- Seconds between two looks at the best so far; pairs of points between two steps of the join.
 local pace, join_work = 1, 100000
@@ -39,46 +39,52 @@ local function look(explored, search, looked)
   return core.clock()
 end
 
--- Sketches one unit of every shape, then all: there is something to join early.
-local function sketch_all(explored, n_shapes, search)
+-- Sketches one unit of every shape, then all, some at once: there is something to join early.
+local function sketch_all(explored, n_shapes, at_once, search)
   local total, done, looked = 0, 0, nil
   for shape = 1, n_shapes do total = total + explored:counts(shape).units end
-  local function sketch(shape)
-    explored:some(shape, 1)
-    done = done + 1
+  local function sketch(shape, n)
+    explored:some(shape, n)
+    done = done + n
     search:note { candidates = explored:candidates() }
     search:pause("sketches", done, total)
   end
-  for shape = 1, n_shapes do sketch(shape) end
+  for shape = 1, n_shapes do sketch(shape, 1) end
   search.rescue = function() look(explored, search) end
   for shape = 1, n_shapes do
     local counts = explored:counts(shape)
-    for _ = counts.sketched + 1, counts.units do
+    for first = counts.sketched + 1, counts.units, at_once do
       looked = look(explored, search, looked)
-      sketch(shape)
+      sketch(shape, math.tointeger(math.min(at_once, counts.units - first + 1)))
     end
   end
 end
 
--- Explores one unit and takes down what it left over.
-local function explore(explored, unit, number, search)
-  local before, start = explored:counts(unit.einsum), core.clock()
-  explored:explore(unit)
+-- Explores units of one shape and takes down what they left over.
+local function explore(explored, units, numbers, search)
+  local list, shape = {}, units[numbers[1]].einsum
+  for i, number in ipairs(numbers) do list[i] = units[number] end
+  local before, start = explored:counts(shape), core.clock()
+  explored:explore(list)
   if not search.ledger then return end
-  local after, counts = explored:counts(unit.einsum), {}
+  local after, counts = explored:counts(shape), {}
+  local seconds = (core.clock() - start) / #numbers
   for _, name in ipairs { "chains", "combined", "points" } do
-    counts[name] = after[name] - before[name]
+    counts[name] = (after[name] - before[name]) / #numbers
   end
-  search.ledger:keep(number, explored:left_over(unit), core.clock() - start, counts)
+  for i, number in ipairs(numbers) do
+    search.ledger:keep(number, explored:left_over(list[i]), seconds, counts)
+  end
 end
 
-local function explore_all(explored, units, pending, search)
+local function explore_all(explored, units, pending, at_once, search)
   local total, done, looked = 0, 0, nil
   for _, list in ipairs(pending) do total = total + #list end
   for _, list in ipairs(pending) do
-    for _, number in ipairs(list) do
-      explore(explored, units[number], number, search)
-      done = done + 1
+    for first = 1, #list, at_once do
+      local numbers = table.move(list, first, math.min(first + at_once - 1, #list), 1, {})
+      explore(explored, units, numbers, search)
+      done = done + #numbers
       looked = look(explored, search, looked)
       search:note { candidates = explored:candidates() }
       search:pause("units", done, total)
@@ -98,10 +104,11 @@ function optimal.search(space, search)
     space:list(i)
     search:pause("einsums", i, #space.steps)
   end
-  local explored, units = engine.new(space), space:units()
+  local threads, units = search.options.threads, space:units()
+  local explored, at_once = engine.new(space, threads), threads > 1 and 8 * threads or 1
   local pending = add_units(explored, units, search)
-  sketch_all(explored, #space.shapes, search)
-  explore_all(explored, units, pending, search)
+  sketch_all(explored, #space.shapes, at_once, search)
+  explore_all(explored, units, pending, at_once, search)
   if search.ledger and not search.ledger.whole then return look(explored, search) end
   join(explored, search)
 end
