@@ -33,8 +33,9 @@ static void make_unit(units *u, int i, const int *p, const int *q) {
            names[p[2]], tensors[q[1]], tensors[q[2]]);
   for (int k = 0; k < 3; k++) {
     char symbol[] = {names[p[k]][0], '0', 0};
-    u->loops[i][k] = (loom_space_loop){loom_symbol(u->c.ctx, symbol, NULL), p[k], -1};
-    u->loops[i][3 + k] = (loom_space_loop){LOOM_NONE, k, -1};
+    u->loops[i][k] = (loom_space_loop){
+        .tile = loom_symbol(u->c.ctx, symbol, NULL), .variable = p[k], .dimension = -1};
+    u->loops[i][3 + k] = (loom_space_loop){.tile = LOOM_NONE, .variable = k, .dimension = -1};
   }
   loom_options options = {.model = LOOM_REFERENCE};
   loom_cost_options formulas = {.allow_exceeded_limits = true, .leave_undecided = true};

@@ -1,0 +1,258 @@
+-- SPDX-License-Identifier: MIT
+-- A search of a space finds the best of every mapping there is, with and without a mapping with
+-- holes: small random spaces are enumerated whole (LOOM_SEED).
+
+local loom = require "einloom"
+local whole = require "support.whole"
+
+local random = math.random
+local seed = math.tointeger(os.getenv "LOOM_SEED") or os.time()
+
+local function pick(list) return list[random(#list)] end
+
+local function chance(p) return random() < p end
+
+-- ---- random problems ----
+
+local shapes = {
+  product = {
+    text = "Z[m,n] = A[m,k] * B[k,n]",
+    sizes = function() return pick { { m = 4, k = 2, n = 1 }, { m = 2, k = 3, n = 2 },
+      { m = 2, k = 1, n = 4 } } end,
+    few = function() return pick { { m = 2, k = 2, n = 1 }, { m = 1, k = 2, n = 3 } } end,
+    index = {
+      Z = { m = "alone", n = "alone" }, A = { m = "alone", k = "alone" },
+      B = { k = "alone", n = "alone" },
+    },
+  },
+  window = {
+    text = "Z[p] = A[p+r] * B[r]",
+    sizes = function() return { p = pick { 2, 4 }, r = pick { 2, 3 } } end,
+    index = { Z = { p = "alone" }, A = { p = "sum", r = "sum" }, B = { r = "alone" } },
+  },
+}
+
+local function some(names, p)
+  local set = {}
+  for _, name in ipairs(names) do
+    if chance(p) then set[name] = true end
+  end
+  return set
+end
+
+local function text_of(set)
+  local names = {}
+  for name in pairs(set) do names[#names + 1] = name end
+  table.sort(names)
+  return #names > 0 and table.concat(names, " | ") or "Nothing"
+end
+
+local tensors = { "A", "B", "Z" }
+
+local function memory(level, size, energy)
+  return loom.memory {
+    level.name, size = size, keep = text_of(level.must), may_keep = text_of(level.may),
+    read = { energy = energy, throughput = pick { 4, 16 } },
+    write = { energy = energy * pick { 1, 1.5 }, throughput = pick { 4, 16 } },
+  }
+end
+
+-- A problem as plain data, its workload and its architecture.
+local function problem_of(kind)
+  local shape = shapes[kind == "window" and "window" or "product"]
+  local sizes = kind == "deep" and shape.few() or shape.sizes()
+  local all = { A = true, B = true, Z = true }
+  local main = { name = "Main", memory = true, must = all, may = {} }
+  local buf = {
+    name = "Buf", memory = true, must = some(tensors, 0.3), may = some(tensors, 0.5),
+  }
+  local p = { sizes = sizes, ordered = chance(0.7), levels = { main, buf } }
+  local parts = { memory(main, math.huge, pick { 5, 20 }), memory(buf, 8 * pick { 4, 8, 16 }, 1) }
+  if kind == "array" then
+    local spared = pick { {}, { A = true } }
+    local dim = { name = "x", count = pick { 2, 4 }, spared = {} }
+    for v in pairs(spared.A and shape.index.A or {}) do dim.spared[v] = true end
+    p.levels[3] = { name = "PE", dims = { dim } }
+    parts[3] = loom.fanout { "PE", x = { dim.count, reuse = text_of(spared),
+      may_reuse = pick { "All", "Inputs" } } }
+  elseif kind == "deep" then
+    local reg = { name = "Reg", memory = true, must = some(tensors, 0.3), may = some(tensors, 0.2) }
+    p.levels[3], parts[3] = reg, memory(reg, 8 * pick { 2, 4 }, 0.5)
+  end
+  p.levels[#p.levels + 1] = { name = "MAC" }
+  parts[#parts + 1] = loom.compute { "MAC", energy = 1, throughput = pick { 1, 4 } }
+  local einsum = { tensors = {} }
+  for name, index in pairs(shape.index) do
+    local own = {}
+    for v, how in pairs(index) do
+      if sizes[v] > 1 then own[v] = how end
+    end
+    einsum.tensors[name] = { index = own }
+  end
+  local w = loom.workload { sizes = sizes, bits = { All = 8 }, shape.text }
+  return p, einsum, w, loom.arch(parts)
+end
+
+-- ---- comparing ----
+
+local function goal_value(goal, r)
+  local energy, latency = r:energy(), r:latency()
+  if not energy then return math.huge end
+  energy, latency = energy:tonumber(), latency:tonumber()
+  return goal == "energy" and energy or goal == "latency" and latency or energy * latency
+end
+
+local function evaluate(w, a, goal, nodes)
+  local list = {}
+  for i, n in ipairs(nodes) do
+    list[i] = {}
+    for key, x in pairs(n) do list[i][key] = x end
+    list[i].backs = nil
+  end
+  list[#list + 1] = { node = "compute", einsum = "Z", component = "MAC" }
+  return goal_value(goal, assert(loom.analyze(w, a, loom.mapping { nodes = list },
+    { model = "reference" })))
+end
+
+local function close(x, y) return x == y or math.abs(x - y) <= 1e-12 * math.abs(y) end
+
+local function found_best(w, a, options, about)
+  local s, message = loom.space(w, a, options)
+  if not s then return math.huge, message end
+  local found = s:search()
+  local point = found.points[1]
+  if not point then return math.huge end
+  local value = options.minimise == "edp" and point.energy_delay_product or point[options.minimise]
+  local mapping = found:mapping(point)
+  local r = assert(loom.analyze(w, a, mapping, { model = "reference" }), about)
+  assert.is_true(close(goal_value(options.minimise, r), value), about .. "\n" .. tostring(mapping))
+  return value, mapping
+end
+
+local function describe_problem(p, w, a, options)
+  return ("LOOM_SEED=%d\n%s\n%s\nordered %s, minimise %s"):format(seed, tostring(w), tostring(a),
+    tostring(p.ordered), options.minimise)
+end
+
+describe("a space enumerated whole (LOOM_SEED=" .. seed .. ")", function()
+  for k, kind in ipairs { "product", "window", "array", "deep" } do
+    it("holds nothing better than what a search finds: " .. kind, function()
+      math.randomseed(seed + k)
+      for _ = 1, 4 do
+        local p, einsum, w, a = problem_of(kind)
+        local options = {
+          minimise = pick { "energy", "latency", "edp" }, force_memory_hierarchy_order = p.ordered,
+        }
+        local about, best, n = describe_problem(p, w, a, options), math.huge, 0
+        whole.nests(p, einsum, function(nodes)
+          n = n + 1
+          best = math.min(best, evaluate(w, a, options.minimise, nodes))
+        end)
+        assert.is_true(n > 0, about)
+        local got, mapping = found_best(w, a, options, about)
+        assert.is_true(close(got, best), ("%s found, %s best of %d: %s\n%s"):format(got, best, n,
+          about, tostring(mapping)))
+      end
+    end)
+  end
+end)
+
+-- ---- mappings with holes ----
+
+-- One of all nests, each as likely as any other, as copies.
+local function any_nest(p, einsum)
+  local n, chosen = 0, nil
+  whole.nests(p, einsum, function(nodes)
+    n = n + 1
+    if random(n) == 1 then chosen = table.move(nodes, 1, #nodes, 1, {}) end
+  end)
+  return chosen
+end
+
+local function open_loop(node)
+  local tile = node.tile_shape
+  return {
+    node = node.node, rank_variable = node.rank_variable, component = node.component,
+    dim = node.dim,
+    tile_shape = pick { tile, tile, "?", "?", { 1, tile }, ("%d..%d"):format(tile, tile + 2) },
+  }
+end
+
+local function open_holder(node)
+  local tensor = node.tensors[1]
+  local result = { node = "storage", component = node.component, tensors = { tensor } }
+  if chance(0.2) then result.optional = { tensor } end
+  if chance(0.1) then result.more = true end
+  return result
+end
+
+-- A nest in which some parts are left open.
+local function with_holes(nodes)
+  local list = {}
+  local function gap()
+    local node = chance(0.3) and { node = "anything" }
+      or { node = "loops", kind = pick { "temporal", "spatial", false } or nil }
+    list[#list + 1] = node
+  end
+  for i, node in ipairs(nodes) do
+    if chance(0.2) then gap() end
+    if node.node == "storage" then
+      if node.component ~= "Main" and chance(0.2) then
+        list[#list + 1] = { node = "anything" }
+      else
+        list[#list + 1] = open_holder(node)
+      end
+    elseif chance(0.6) then
+      list[#list + 1] = open_loop(node)
+    else
+      gap()
+    end
+    if i == #nodes and chance(0.5) then gap() end
+  end
+  return list
+end
+
+-- The best of all completions, and how many there are.
+local function best_completion(p, einsum, w, a, goal, pattern)
+  local best, n, known = math.huge, 0, {}
+  whole.nests(p, einsum, function(nodes)
+    whole.completions(p, einsum, pattern, nodes, function(list)
+      local parts = {}
+      for i, node in ipairs(list) do
+        parts[i] = node.tensors and node.component .. node.tensors[1]
+          or node.rank_variable .. node.tile_shape .. (node.dim or "")
+      end
+      local key = table.concat(parts, " ")
+      if known[key] then return end
+      known[key] = true
+      n = n + 1
+      best = math.min(best, evaluate(w, a, goal, list))
+    end)
+  end)
+  return best, n
+end
+
+describe("a mapping with holes (LOOM_SEED=" .. seed .. ")", function()
+  for k, kind in ipairs { "product", "window", "array", "deep" } do
+    it("is completed by the best of all completions: " .. kind, function()
+      math.randomseed(seed + 10 + k)
+      for _ = 1, 8 do
+        local p, einsum, w, a = problem_of(kind)
+        local pattern = with_holes(any_nest(p, einsum))
+        local nodes = table.move(pattern, 1, #pattern, 1, {})
+        nodes[#nodes + 1] = { node = "compute", component = "MAC" }
+        local mapping = loom.mapping { nodes = nodes }
+        assert.are.equal(mapping, loom.mapping(tostring(mapping)))
+        local options = {
+          minimise = pick { "energy", "latency", "edp" }, force_memory_hierarchy_order = p.ordered,
+          mapping = mapping,
+        }
+        local about = describe_problem(p, w, a, options) .. "\n" .. tostring(mapping)
+        local best, n = best_completion(p, einsum, w, a, options.minimise, pattern)
+        local got, completed = found_best(w, a, options, about)
+        assert.is_true(close(got, best), ("%s found, %s best of %d: %s\n%s"):format(got, best, n,
+          about, tostring(completed)))
+      end
+    end)
+  end
+end)
