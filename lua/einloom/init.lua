@@ -41,6 +41,7 @@ local parts = {
   strides = { "einloom.index", "strides" },
   merge_loops = { "einloom.index", "merge_loops" },
   match_blocks = { "einloom.index", "match_blocks" },
+  pareto = { "einloom.search.pareto", "of" },
   read_case = { "einloom.case", "load" },
   write_case = { "einloom.case", "encode" },
 }

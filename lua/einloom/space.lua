@@ -7,12 +7,15 @@ local candidate = require "einloom.search.candidate"
 local draw = require "einloom.search.draw"
 local errors = require "einloom.errors"
 local fingerprint = require "einloom.search.fingerprint"
+local join = require "einloom.search.join"
+local moves = require "einloom.search.moves"
 local space_options = require "einloom.search.options"
 local readonly = require "einloom.readonly"
 local pattern = require "einloom.search.pattern"
 local run = require "einloom.search.run"
 local steps = require "einloom.search.steps"
 local symbols = require "einloom.case.symbols"
+local template = require "einloom.search.template"
 local templates = require "einloom.search.templates"
 local workload = require "einloom.workload"
 
@@ -115,7 +118,7 @@ function Space:list(i)
   if not self.lists[i] then
     local list = {}
     self.problems[i] =
-      templates.each(self.steps[i], function(template) list[#list + 1] = template end)
+      templates.each(self.steps[i], function(t) list[#list + 1] = t end)
     self.lists[i] = list
   end
   return self.lists[i]
@@ -126,10 +129,8 @@ end
 function Space:units()
   local units = {}
   for shape, entry in ipairs(self.shapes) do
-    for number, template in ipairs(self:list(entry[1])) do
-      units[#units + 1] = {
-        einsum = shape, template = number, text = templates.text(template),
-      }
+    for number, t in ipairs(self:list(entry[1])) do
+      units[#units + 1] = { einsum = shape, template = number, text = templates.text(t) }
     end
   end
   return units
@@ -143,6 +144,24 @@ Space.evaluate = candidate.evaluate
 
 --- A candidate that keeps to every rule, drawn by construction, or nil.
 Space.random = draw.candidate
+
+--- Goes through the candidates next to one.
+Space.neighbours = moves.each
+
+--- One of the candidates next to one, drawn, or nil.
+Space.neighbour = moves.draw
+
+--- The candidate with another choice for one einsum, or nil.
+Space.replace = moves.replace
+
+--- A text that equal candidates have in common.
+Space.key = candidate.key
+
+--- Goes through the candidates that choices for single einsums make.
+Space.join = join.each
+
+--- The templates of an einsum, or of all.
+Space.templates = template.list
 
 --- Without options searches the space to the end: the best point, or the front where several
 --- figures are minimised. With options a search that has not begun.

@@ -5,6 +5,7 @@ local errors = require "einloom.errors"
 local filled = require "einloom.search.filled"
 local goals = require "einloom.search.goals"
 local joint = require "einloom.search.joint"
+local loom = require "einloom"
 local nest = require "einloom.search.nest"
 local rules = require "einloom.search.rules"
 local standing = require "einloom.search.standing"
@@ -82,10 +83,38 @@ local function as_it_stands(step, part, hoisted)
   return as_it_stands(step, { nest = own, tiles = tiles, trips = trips, order = order }, now)
 end
 
+--- A text that equal candidates have in common.
+---@param _ einloom.Space
+---@param c einloom.Candidate
+---@return string
+function candidate.key(_, c)
+  local parts = {}
+  for i, choice in ipairs(c.choices) do
+    parts[i] = ("%d: %s: %s"):format(choice.template, table.concat(choice.tiles, " "),
+      choice.fused and table.concat(choice.fused, " ") or "-")
+  end
+  return table.concat(parts, "; ")
+end
+
 local function exact_values(space, part)
   local program, tiles = nest.program(space, part.nest), {}
   for i, k in ipairs(part.nest.open) do tiles[i] = part.tiles[k] end
   return program:exact(tiles)
+end
+
+-- Figures by the analysis of the mapping: one with holes stands as it is written, loops with one
+-- trip and all.
+local function analysed(space, mapping)
+  local result, _, kind = loom.analyze(space.workload, space.arch, mapping,
+    { model = space.options.model })
+  if not result then return nil, kind end
+  local energy, _, problem = result:energy()
+  if not energy then return nil, problem end
+  local usage = {}
+  for name, x in pairs(result:usage()) do usage[name] = x:tonumber() end
+  return goals.complete {
+    energy = energy:tonumber(), latency = result:latency():tonumber(), usage = usage,
+  }
 end
 
 --- Figures of a candidate: energy, latency, their product, and what it uses of each memory; or nil
@@ -95,6 +124,11 @@ end
 ---@return table? figures
 ---@return string? rule
 function candidate.evaluate(space, c)
+  if space.options.mapping then
+    local mapping, rule = candidate.mapping(space, c)
+    if not mapping then return nil, rule end
+    return analysed(space, mapping)
+  end
   local steps, parts, energy, latency = space.steps, {}, nil, nil
   for i in ipairs(steps) do
     local part, rule = part_of(space, c, i)

@@ -7,10 +7,12 @@ local fill = require "einloom.search.fill"
 local joint = require "einloom.search.joint"
 local nest = require "einloom.search.nest"
 local rules = require "einloom.search.rules"
+local tiles_of = require "einloom.search.tiles"
 
 local draw = {}
 
 local CAREFUL, SEPARATE, LAST = 12, 24, 48
+local LIMITED = 8
 
 --- The prime factors of a number, ascending.
 ---@param n integer at least 1
@@ -70,10 +72,32 @@ end
 
 -- ---- one einsum ----
 
-local function fitting(space, i, number, own, fixed, wish, inside)
-  local tiles = fill.tiles(space.steps[i], own, fixed, wish, inside)
-  if not tiles then return nil end
-  return draw.part(space, i, number, tiles, draw.fused_names(space.steps[i], own, fixed, tiles))
+local function fitting(space, i, number, own, fixed, wish, start)
+  local step = space.steps[i]
+  local tiles = fill.tiles(step, own, fixed, wish, start)
+  return tiles and draw.part(space, i, number, tiles, draw.fused_names(step, own, fixed, tiles))
+end
+
+--- The least tiles that fit, what is left over in fused loops where it has to be; and where that
+--- is.
+---@param space einloom.Space
+---@param i integer
+---@param number integer
+---@param fixed table of fill.fixed
+---@param wish table<integer, integer>
+---@param ways table<integer, true>[] of fill.outer_ways
+---@param inside? table<integer, integer> as in a start
+---@param chains? table<integer, integer[]> as in a start
+---@return table? part
+---@return einloom.Start? start
+function draw.least(space, i, number, fixed, wish, ways, inside, chains)
+  local own = nest.of(space, space.shape_of[i], number)
+  for _, outer in ipairs(ways) do
+    local start = { inside = inside, outer = outer, chains = chains }
+    local part = fitting(space, i, number, own, fixed, wish, start)
+    if part then return part, start end
+  end
+  return nil
 end
 
 -- Trips of spatial loops that fill the dimensions with a least share, drawn among the fullest.
@@ -100,12 +124,33 @@ local function draw_uneven(step, own, fixed, rng)
   return inside
 end
 
+--- Chains of tiles of the variables of which a loop has not any tile.
+---@param step einloom.SearchStep
+---@param own einloom.Nest
+---@return table<integer, integer[][]>
+function draw.limited(step, own)
+  if not own.lists and next(own.limited) then own.lists = tiles_of.chains(step, own) end
+  local lists = {}
+  for variable in ipairs(own.of_variable) do
+    if own.limited[variable] then lists[variable] = own.lists[variable] end
+  end
+  return lists
+end
+
+local function draw_chains(step, own, rng)
+  local chains, lists = {}, draw.limited(step, own)
+  for variable in ipairs(own.of_variable) do
+    if lists[variable] then chains[variable] = rng:pick(lists[variable]) end
+  end
+  return chains
+end
+
 -- Prime factors that may go somewhere else, each with the loops that may take it, in random order.
 local function list_moves(own, fixed, part, may_fuse, rng)
   local moves = {}
-  for _, list in ipairs(own.of_variable) do
+  for variable, list in ipairs(own.of_variable) do
     local loops, product = {}, 1
-    for _, k in ipairs(list) do
+    for _, k in ipairs(own.limited[variable] and {} or list) do
       local asked = own.loops[k].dim and own.loops[k].dim.min_fraction > 0
       if k > fixed.n and not asked then
         product = product * part.trips[k]
@@ -127,17 +172,22 @@ local function draw_tiles(space, i, number, places, may_fuse, rng)
   local fixed = fill.fixed(space.steps[i], own, places)
   if not fixed then return nil end
   local wish, inside = draw_spread(own, rng), draw_uneven(space.steps[i], own, fixed, rng)
-  local part = fitting(space, i, number, own, fixed, wish, inside)
-  if not part and inside then
-    inside = nil
-    part = fitting(space, i, number, own, fixed, wish)
+  local ways = may_fuse and rng:shuffle(fill.outer_ways(own)) or { {} }
+  local part, start
+  for _ = 1, next(own.limited) and LIMITED or 1 do
+    local chains = draw_chains(space.steps[i], own, rng)
+    part, start = draw.least(space, i, number, fixed, wish, ways, inside, chains)
+    if not part and inside then
+      part, start = draw.least(space, i, number, fixed, wish, ways, nil, chains)
+    end
+    if part then break end
   end
   if not part then return nil end
   for _, move in ipairs(list_moves(own, fixed, part, may_fuse, rng)) do
     local k = rng:pick(move.loops)
     local before = wish[k]
     wish[k] = (before or 1) * move.prime
-    local other = fitting(space, i, number, own, fixed, wish, inside)
+    local other = fitting(space, i, number, own, fixed, wish, start)
     if other then part = other else wish[k] = before end
   end
   return part

@@ -92,18 +92,18 @@ function fill.fixed(step, nest, places)
   return fixed
 end
 
--- The loop that takes what is left: the outermost free one that is temporal and not fused.
-local function rest_loop(nest, free)
+-- The loop that takes what is left: the outermost free one that is temporal, and not fused unless
+-- fused ones may take it.
+local function rest_loop(nest, free, may_fuse)
   for _, k in ipairs(free) do
-    if not nest.loops[k].dim and not nest.loops[k].fused then return k end
+    if not nest.loops[k].dim and (may_fuse or not nest.loops[k].fused) then return k end
   end
   return nil
 end
 
--- Trips of the free loops of one variable, in all `extent` times; uneven: the outermost loop may go
--- on to a size that they do not divide.
-local function share_out(nest, free, extent, wish)
-  local trips, left, rest = {}, extent, rest_loop(nest, free)
+-- Trips of the free loops of one variable, in all `extent` times.
+local function share_out(free, extent, wish, rest)
+  local trips, left = {}, extent
   for _, k in ipairs(free) do
     trips[k] = 1
     local wanted = wish[k] or 1
@@ -117,39 +117,77 @@ local function share_out(nest, free, extent, wish)
   return trips
 end
 
---- Tiles of all loops and the order of those that are fixed, or nil.
+--- Which variables may have what is left over in a fused loop, the ways worth trying one after the
+--- other: none of them, each one, all.
+---@param nest einloom.Nest
+---@return table<integer, true>[]
+function fill.outer_ways(nest)
+  local ways, all = { {} }, {}
+  if nest.n_fused == 0 then return ways end
+  for variable = 1, #nest.of_variable do
+    ways[#ways + 1], all[variable] = { [variable] = true }, true
+  end
+  ways[#ways + 1] = all
+  return ways
+end
+
+-- Tiles of the loops of a variable that are fixed: the extent inside of them and the loops that are
+-- free, or nil where it cannot be.
+local function fill_fixed(step, nest, fixed, variable, tiles)
+  local list, free = nest.of_variable[variable], {}
+  local extent = step.sizes[step.variables[variable]]
+  for _, k in ipairs(list) do
+    if k > fixed.n then
+      free[#free + 1] = k
+    else
+      local tile = fixed.tile[k] or extent
+      local uneven = k == list[1] and step.uneven and step.uneven[variable]
+      if tile > extent or extent % tile ~= 0 and not uneven then return nil end
+      tiles[k], extent = tile, tile
+    end
+  end
+  return extent, free
+end
+
+-- Tiles of the loops of a variable that are free; false where they leave something over.
+local function fill_free(nest, variable, free, extent, wish, start, tiles)
+  local first = start.inside and start.inside[variable]
+  if first and free[1] == nest.of_variable[variable][1] and first < extent then
+    tiles[free[1]], extent = first, first
+    table.remove(free, 1)
+  end
+  local trips = share_out(free, extent, wish, rest_loop(nest, free, start.outer[variable]))
+  for _, k in ipairs(trips and free or {}) do
+    extent = extent // trips[k]
+    tiles[k] = extent
+  end
+  return trips ~= nil and extent == 1
+end
+
+---@class einloom.Start
+---@field outer table<integer, true> variables of which a fused loop may take what is left over
+---@field inside? table<integer, integer> by variable: the outermost tile where it is uneven
+---@field chains? table<integer, integer[]> by variable: all its tiles
+
+--- Tiles of all loops, or nil.
 ---@param step einloom.SearchStep
 ---@param nest einloom.Nest
 ---@param fixed table of fill.fixed
 ---@param wish table<integer, integer> trips of loops
----@param inside? table<integer, integer> by variable: the outermost tile where it is uneven
+---@param start einloom.Start
 ---@return integer[]? tiles
-function fill.tiles(step, nest, fixed, wish, inside)
+function fill.tiles(step, nest, fixed, wish, start)
   local tiles = {}
   for variable, list in ipairs(nest.of_variable) do
-    local extent, free = step.sizes[step.variables[variable]], {}
-    for _, k in ipairs(list) do
-      if k > fixed.n then
-        free[#free + 1] = k
-      else
-        local tile = fixed.tile[k] or extent
-        local uneven = k == list[1] and step.uneven and step.uneven[variable]
-        if tile > extent or extent % tile ~= 0 and not uneven then return nil end
-        tiles[k], extent = tile, tile
+    local chain = start.chains and start.chains[variable]
+    if chain and list[1] > fixed.n then
+      for j, k in ipairs(list) do tiles[k] = chain[j] end
+    else
+      local extent, free = fill_fixed(step, nest, fixed, variable, tiles)
+      if not extent or not fill_free(nest, variable, free, extent, wish, start, tiles) then
+        return nil
       end
     end
-    local outer = inside and inside[variable]
-    if outer and free[1] == list[1] and outer < extent then
-      tiles[free[1]], extent = outer, outer
-      table.remove(free, 1)
-    end
-    local trips = share_out(nest, free, extent, wish)
-    if not trips then return nil end
-    for _, k in ipairs(free) do
-      extent = extent // trips[k]
-      tiles[k] = extent
-    end
-    if #free == 0 and extent > 1 then return nil end
   end
   return tiles
 end

@@ -12,7 +12,8 @@ local spread = require "einloom.search.spread"
 local nest = {}
 
 ---@class einloom.Nest
----@field loops table[] {variable =, dim =, level =, fused =, segment =}, outermost first
+---@field loops table[] {variable =, dim =, level =, fused =, segment =, tiles? = those allowed}
+---@field limited table<integer, true> variables of which a loop has not any tile
 ---@field of_variable integer[][] numbers of the loops of each variable, outermost first
 ---@field n_fused integer
 ---@field backings table[] {tensor =, level =, n_loops =}: outermost holders of shared tensors
@@ -42,9 +43,12 @@ local function read_loops(step, template, self)
     else
       local k = #self.loops + 1
       local v = position[node.variable]
+      if node.border then segment = segment + 1 end
       self.loops[k] = {
         variable = v, dim = node.dim, level = node.level, fused = node.fused, segment = segment,
+        tiles = node.tiles,
       }
+      if node.tiles then self.limited[v] = true end
       table.insert(self.of_variable[v], k)
       if node.fused then self.n_fused = self.n_fused + 1 end
     end
@@ -98,8 +102,11 @@ local function sinking_slots(template)
   local slots, slot, k = {}, nil, 0
   for i, node in ipairs(template.nodes) do
     if node.tensor then
-      slot = not (node.backs or node.toll) and { tensor = node.tensor, node = i } or nil
-      if slot then slots[#slots + 1] = slot end
+      slot = nil
+      if not (node.backs or node.toll or node.fixed) then
+        slot = { tensor = node.tensor, node = i }
+        slots[#slots + 1] = slot
+      end
     else
       k = k + 1
       if slot and not node.dim then slot[#slot + 1] = k end
@@ -117,6 +124,7 @@ function nest.build(step, template)
   local self = {
     loops = {}, of_variable = {}, n_fused = 0, backings = {}, open = {}, memory = {}, spatial = {},
     step = step, template = template, slots = sinking_slots(template), node_of = {}, loop_of = {},
+    limited = {},
   }
   read_loops(step, template, self)
   read_spatial(self)
@@ -147,8 +155,47 @@ function nest.program(space, self)
   read_memory(space, step, template, costs, self, outputs)
   raw:close()
   for i, k in ipairs(self.open) do symbols[i] = analysis.symbol(k) end
-  self.program = core.compile(outputs, symbols)
+  self.program, self.formulas, self.symbols = core.compile(outputs, symbols), outputs, symbols
   return self.program
+end
+
+-- Instances used of a dimension: the trips of its loops multiplied.
+local function instances(self, dim)
+  local used = core.int(1)
+  for variable, loops in ipairs(self.of_variable) do
+    local outer = core.int(self.step.sizes[self.step.variables[variable]])
+    for i, k in ipairs(loops) do
+      local tile = loops[i + 1] and analysis.symbol(k) or core.int(1)
+      if self.loops[k].dim == dim then used = used * outer / tile end
+      outer = tile
+    end
+  end
+  return used
+end
+
+--- The program of a nest for many points: energy, latency, then the bits of each of `components`
+--- and the instances of each row of `spatial`.
+---@param space einloom.Space
+---@param self einloom.Nest
+---@return userdata program
+---@return table[] components {name =, size =}
+function nest.block(space, self)
+  if self.block then return self.block, self.components end
+  nest.program(space, self)
+  local outputs, components, at = { self.formulas[1], self.formulas[2] }, {}, {}
+  for i, row in ipairs(self.memory) do
+    local bits, k = self.formulas[2 + i], at[row.component]
+    if not k then
+      k = #components + 1
+      components[k], at[row.component] = { name = row.component, size = row.size }, k
+      outputs[2 + k] = bits
+    else
+      outputs[2 + k] = outputs[2 + k] + bits
+    end
+  end
+  for _, row in ipairs(self.spatial) do outputs[#outputs + 1] = instances(self, row.of) end
+  self.block, self.components = core.compile(outputs, self.symbols), components
+  return self.block, components
 end
 
 --- The nest of a template, made once.
@@ -164,6 +211,10 @@ function nest.of(space, shape, number)
   end
   if not known[number] then
     local entry = space.shapes[shape]
+    if #space:list(entry[1])[number].splits > 0 then
+      errors.raise("bad_argument", "of a mapping with holes and splits there are no single "
+        .. "candidates: strategy optimal searches it", { path = "loom.space" })
+    end
     known[number] = nest.build(entry.step, space:list(entry[1])[number])
     known[number].spread = spread.list(known[number], known.spreads)
   end

@@ -17,6 +17,14 @@ function rules.is_uneven(step, nest, variable)
   return step.uneven ~= nil and step.uneven[variable] and not nest.loops[first].dim
 end
 
+-- A mapping with holes may leave a loop some tiles only.
+local function is_allowed(loop, tile)
+  for _, allowed in ipairs(loop.tiles or {}) do
+    if allowed == tile then return true end
+  end
+  return not loop.tiles
+end
+
 -- Where tiles may be uneven, of those with equal trips over the whole size the least one counts.
 local function is_least(size, tile, inner)
   local before = tile - inner
@@ -32,7 +40,9 @@ local function check_chain(step, nest, variable, tiles)
   for i, k in ipairs(list) do
     local tile = tiles[k]
     if math.type(tile) ~= "integer" or tile < 1 or tile > outer then return "tiles:" .. name end
-    if outer % tile ~= 0 and not (uneven and i == 1) then return "tiles:" .. name end
+    if outer % tile ~= 0 and not (uneven and i == 1) or not is_allowed(nest.loops[k], tile) then
+      return "tiles:" .. name
+    end
     if uneven and list[i + 1] and not is_least(size, tile, tiles[list[i + 1]]) then
       return "tiles:" .. name
     end

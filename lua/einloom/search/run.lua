@@ -12,7 +12,9 @@ local rng = require "einloom.search.rng"
 
 local run = { format = 1 }
 
-run.strategies = { "optimal" }
+run.strategies = {
+  "annealing", "beam", "exhaustive", "genetic", "hill_climbing", "optimal", "random",
+}
 
 ---@class einloom.Search
 ---@field space einloom.Space
@@ -58,6 +60,19 @@ end
 local function is_number(x) return math.type(x) ~= nil and x == x end
 local function is_integer(x) return math.type(x) == "integer" end
 
+-- Raises unless an option of a strategy is in its range, an integer where its default is one.
+local function check_option(strategy, name, x)
+  local default, range = strategy.defaults[name], (strategy.ranges or {})[name] or {}
+  local least, most = range[1] or -math.huge, range[2] or math.huge
+  local is_whole = math.type(default) == "integer"
+  if type(default) ~= "number" or x == default then return end
+  if is_number(x) and x >= least and x <= most and (not is_whole or is_integer(x)) then return end
+  local range_text = most < math.huge and (" from %s to %s"):format(least, most)
+    or least > -math.huge and (" of at least %s"):format(least) or ""
+  errors.raise("bad_search", ("%s is %s%s, not %s"):format(name,
+    is_whole and "an integer" or "a number", range_text, tostring(x)))
+end
+
 -- The options of a strategy: what was given, then its defaults.
 local function own_options(strategy, options)
   local own, known = {}, {}
@@ -70,6 +85,7 @@ local function own_options(strategy, options)
         errors.raise("bad_search", ("no option '%s'%s"):format(tostring(name),
           errors.hint(tostring(name), known)))
       end
+      if strategy.defaults then check_option(strategy, name, x) end
       own[name] = x
     end
   end
@@ -100,7 +116,7 @@ function run.new(space, options, checkpoint)
     errors.raise("bad_search", ("seed is an integer, not %s"):format(tostring(options.seed)))
   end
   local self = setmetatable({
-    space = space, options = own_options(strategy, options), name = given,
+    space = space, options = own_options(strategy, options), name = given, strategy = strategy,
     ledger = options.ledger, noted = {},
     limits = limits_of(strategy, options),
     seed = options.seed or 1, rng = rng.new(options.seed or 1), evaluated = 0, fallen = {},
@@ -249,6 +265,13 @@ function Search:try(candidate)
   return figures, rule
 end
 
+--- One number for figures, smaller better: what is minimised, of several figures their product.
+---@param figures table
+---@return number
+function Search:score(figures)
+  return goals.score(self.space.case, figures)
+end
+
 local function snapshot(self, state)
   return {
     state = copy(state), rng = self.rng.state, evaluated = self.evaluated,
@@ -271,10 +294,13 @@ end
 ---@return table
 function Search:save()
   local over = self.finished and not self.stopped
-  local evaluations = self.limits.evaluations
+  local evaluations, options = self.limits.evaluations, {}
+  for name, x in pairs(self.options) do
+    if x ~= (self.strategy.defaults or {})[name] then options[name] = copy(x) end
+  end
   return {
     format = run.format, space = self.space:fingerprint(), finished = over or false,
-    strategy = type(self.name) == "string" and self.name or nil, options = copy(self.options),
+    strategy = type(self.name) == "string" and self.name or nil, options = options,
     seed = self.seed, evaluations = evaluations < math.huge and evaluations or nil,
     checkpoint = copy(over and snapshot(self, {}) or self.mark),
   }
