@@ -12,6 +12,7 @@ local function machine(glb, rf)
   return loom.arch {
     loom.memory { "DRAM", size = math.huge, read = { energy = 100 }, write = { energy = 100 } },
     loom.memory { "GLB", size = glb, read = { energy = 5 }, write = { energy = 5 } },
+    loom.fanout { "PE", x = 3, y = 2 },
     loom.memory { "RF", size = rf, read = { energy = 1 }, write = { energy = 1 } },
     loom.compute { "MAC", energy = 1 },
   }
@@ -33,11 +34,10 @@ local function traffic(r)
   return moved.read / 8, moved.write / 8
 end
 
-local function analysed(kernel, arch, blocks, model, at)
-  local w, m, kind = kernel:mapping(arch, { blocks = blocks })
+local function analysed(kernel, arch, blocks, model, parallel)
+  local w, m, kind = kernel:mapping(arch, { blocks = blocks, parallel = parallel })
   if not w then error(("%s: %s (%s)"):format(kernel.name, m, kind)) end
-  local r = assert(loom.analyze(w, arch, m, { model = model }))
-  return at and r(at) or r, w, m
+  return assert(loom.analyze(w, arch, m, { model = model })), w, m
 end
 
 -- Bytes of what the kernel really needs: the facts count an in-place group twice, also one that
@@ -133,6 +133,23 @@ describe("a kernel as a mapping", function()
       tostring(m):match ".-GLB: h\n")
   end)
 
+  it("runs loops of the grid side by side", function()
+    local kernel = graph({ "s[i,j] += a[i,k] * b[k,j]", "y[i,j] = relu(s[i,j])" },
+      { i = 10, j = 7, k = 4 }):kernels()[1]
+    local side = { ["PE.x"] = "i", ["PE.y"] = "j" }
+    local r, w, m = analysed(kernel, roomy, {}, "exact", side)
+    assert.truthy(tostring(m):find("par i tile 4 on PE.x\n  par j tile 4 on PE.y", 1, true))
+    -- Units work on 4 of 10 by 4 of 7 elements, each of four products and one more operation.
+    assert.are.equal(core.int(4 * 4 * 4), r.s.compute.max_per_unit)
+    local reads, writes = traffic(r)
+    assert.are.equal(needed_bytes(kernel), reads + writes)
+    assert.are.equal(r:energy(), assert(loom.simulate(w, roomy, m)):energy())
+    local open = analysed(kernel, roomy, nil, "exact", side)
+    local given = analysed(kernel, roomy, { GLB = { i = 5 }, RF = { j = 2 } }, "exact", side)
+    assert.are.equal(given:energy(),
+      open { i_GLB = 5, j_GLB = 7, i_RF = 2, j_RF = 2 }:energy())
+  end)
+
   it("loads what an einsum reads at two places twice", function()
     local kernel = graph { "y[i] = x[i+1] - x[i]" }:kernels()[1]
     local r, w = analysed(kernel, roomy, {}, "exact")
@@ -176,8 +193,18 @@ describe("a kernel as a mapping", function()
     for pattern, blocks in pairs {
       ["blocks: unknown key 'L2'; known: GLB, RF"] = { L2 = { i = 1 } },
       ["blocks.GLB: unknown key 'l'; known: i"] = { GLB = { l = 1 } },
+      ["blocks: unknown key 'DRAM'"] = { DRAM = { i = 1 } },
     } do
       local ok, e = pcall(kernel.mapping, kernel, roomy, { blocks = blocks })
+      assert.is_false(ok)
+      assert.matches(pattern, tostring(e))
+    end
+    for pattern, parallel in pairs {
+      ["parallel: unknown key 'PE.z'; nearest: PE.x, PE.y"] = { ["PE.z"] = "i" },
+      ["parallel.PE.x: 'j' is no loop of the grid; known: i"] = { ["PE.x"] = "j" },
+      ["parallel.PE.y: 'i' is side by side twice"] = { ["PE.x"] = "i", ["PE.y"] = "i" },
+    } do
+      local ok, e = pcall(kernel.mapping, kernel, roomy, { parallel = parallel })
       assert.is_false(ok)
       assert.matches(pattern, tostring(e))
     end
@@ -253,18 +280,20 @@ local function stored_bytes(kernel)
   return bytes
 end
 
--- Blocks of some loops of the grid, smaller from memory to memory, whether they divide or not.
+-- Blocks of some loops of the grid, smaller from memory to memory, whether they divide or not, and
+-- some side by side.
 local function random_blocks(kernel)
   local _, m = kernel:mapping(roomy)
-  local blocks = { GLB = {}, RF = {} }
-  for name in pairs(m.symbols) do
-    local variable = name:match "^(.*)_GLB$"
+  local blocks, parallel, dims = { GLB = {}, RF = {} }, {}, { "PE.x", "PE.y" }
+  for _, name in ipairs { "i_GLB", "j_GLB" } do
+    local variable = m.symbols[name] and name:match "^(.*)_GLB$"
     if variable and math.random(2) == 1 then
       blocks.GLB[variable] = math.random(2)
       blocks.RF[variable] = 1
     end
+    if variable and math.random(3) == 1 then parallel[table.remove(dims)] = variable end
   end
-  return blocks
+  return blocks, parallel
 end
 
 local function check_random(k)
@@ -285,7 +314,8 @@ local function check_random(k)
       end
     end
     local arch = machine(32 * math.random(1, 60), 32 * math.random(1, 20))
-    local r, w, m = analysed(kernel, arch, random_blocks(kernel), "exact")
+    local blocks, parallel = random_blocks(kernel)
+    local r, w, m = analysed(kernel, arch, blocks, "exact", parallel)
     local walked = assert(loom.simulate(w, arch, m))
     local a, b = { traffic(r) }, { traffic(walked) }
     if a[1] ~= b[1] or a[2] ~= b[2] then

@@ -277,13 +277,13 @@ end
 --- Holds what several einsums of a kernel use; the sections change.
 ---@param sections einloom.KernelSection[]
 ---@param variables einloom.KernelVariable[]
----@param given { bits: table<string, integer>, external: (fun(tensor: string): boolean),
---- memories: einloom.KernelMemory[] }
+---@param given { bits: table<string, integer>, external: (fun(tensor: string): boolean) }
+---@param memories einloom.KernelMemory[] in which one unit may hold its own
 ---@return einloom.KernelSection[]
 ---@return einloom.Hold[]
-function holding.of(sections, variables, given)
+function holding.of(sections, variables, given, memories)
   local state = { values = {}, by_key = {}, variables = variables, bits = given.bits,
-    external = given.external, memories = given.memories, holds = {}, before = {}, behind = {},
+    external = given.external, memories = memories, holds = {}, before = {}, behind = {},
     taken = {}, direct = {} }
   for _, section in ipairs(sections) do
     for _, item in ipairs(section.items) do

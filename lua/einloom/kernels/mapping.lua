@@ -3,6 +3,7 @@
 -- sections with the loops over the reduction; what einsums hand to each other is held below the
 -- memory at the top as far as there is room.
 
+local blocks = require "einloom.kernels.blocks"
 local core = require "einloom.core"
 local einsums = require "einloom.kernels.einsums"
 local errors = require "einloom.errors"
@@ -15,37 +16,7 @@ local skeleton = {}
 
 local KIND = "bad_argument"
 
-local function as_expr(x) return core.is_expr(x) and x or core.number(x) end
-
 local one = core.int(1)
-
--- ---- blocks --------------------------------------------------------------------------------
-
-local function check_blocks(blocks, arch, variables)
-  if blocks == nil then return end
-  local memories, grid = {}, {}
-  for i, component in ipairs(arch.nodes) do
-    if i > 1 and component.class == "Memory" then memories[component.name] = true end
-  end
-  for _, variable in ipairs(variables) do grid[variable.name] = not variable.reduced or nil end
-  errors.check_keys(KIND, blocks, memories, "blocks")
-  for name, block in pairs(blocks) do errors.check_keys(KIND, block, grid, "blocks." .. name) end
-end
-
--- The block of a variable at a memory: given, all there is, or a symbol.
-local function block_of(state, level, variable)
-  local blocks, around = state.blocks, state.tile[variable.name]
-  if blocks then
-    local given = (blocks[level] or {})[variable.name]
-    return given and as_expr(given) or around
-  end
-  if around:eq(one) == true then return around end
-  local name = variable.name .. "_" .. level
-  local size = variable.size:tointeger()
-  local symbol = core.symbol(name, size and { min = 1, max = size, divides = size } or { min = 1 })
-  state.symbols[name] = symbol
-  return symbol
-end
 
 -- ---- nodes ---------------------------------------------------------------------------------
 
@@ -75,14 +46,11 @@ local function tile_values(state, access)
   return values
 end
 
--- Values in the tiles of a tensor: one that the kernel makes, or one for each einsum that reads it.
+-- Values in the tiles of a tensor: one for each einsum that uses it.
 local function tensor_values(state, tensor)
-  local most, sum = nil, core.int(0)
-  for _, access in ipairs(state.accesses[tensor]) do
-    local own = tile_values(state, access)
-    most, sum = most and core.max(most, own) or own, sum + own
-  end
-  return state.made[tensor] and most or sum
+  local sum = core.int(0)
+  for _, access in ipairs(state.accesses[tensor]) do sum = sum + tile_values(state, access) end
+  return sum
 end
 
 -- The tensors of the top memory with the values of their tiles, small ones first.
@@ -113,7 +81,7 @@ end
 -- A memory: the blocks of the grid, then what of the top fits.
 local function put_memory(nodes, state, memory)
   for _, variable in ipairs(state.grid) do
-    loop(nodes, state, variable.name, block_of(state, memory.name, variable))
+    loop(nodes, state, variable.name, blocks.of(state, memory.name, variable))
   end
   local tensors = {}
   for _, entry in ipairs(by_size(state)) do
@@ -135,9 +103,21 @@ local function put_toll(nodes, state, component)
   end
 end
 
+local function put_parallel(nodes, state, component)
+  for _, entry in ipairs(blocks.parallel(state, component)) do
+    local dim, name, tile = table.unpack(entry)
+    if tile:eq(state.tile[name]) ~= true then
+      put(nodes, { node = "spatial", rank_variable = name, tile_shape = tile,
+        component = component.name, dim = dim })
+      state.tile[name] = tile
+    end
+  end
+end
+
 local function put_machine(nodes, state)
   local below = 0
   for i, component in ipairs(state.arch.nodes) do
+    put_parallel(nodes, state, component)
     if i > 1 and component.class == "Memory" then
       below = below + 1
       put_memory(nodes, state, state.memories[below])
@@ -243,11 +223,10 @@ end
 local function list_tensors(state, sections)
   local held, seen = {}, {}
   for _, one_hold in ipairs(state.holds) do held[one_hold.tensor] = true end
-  einsums.each_access(sections, function(access, output)
+  einsums.each_access(sections, function(access)
     local list = state.accesses[access.tensor] or {}
     state.accesses[access.tensor] = list
     list[#list + 1] = access
-    state.made[access.tensor] = output or state.made[access.tensor]
     local outside = not held[access.tensor] or state.external(access.tensor)
     if not seen[access.tensor] and outside then state.top[#state.top + 1] = access.tensor end
     seen[access.tensor] = true
@@ -262,7 +241,7 @@ end
 local function new_state(made, arch, variables)
   local state = {
     arch = arch, variables = variables, grid = {}, reduced = {}, tile = {}, symbols = {}, top = {},
-    accesses = {}, copied = {}, made = {}, bits = bits_of(made.graph),
+    accesses = {}, copied = {}, bits = bits_of(made.graph),
     unit = arch.nodes[#arch.nodes].name,
   }
   for _, variable in ipairs(variables) do
@@ -279,12 +258,12 @@ end
 local function build(made, arch, options)
   machine.check(arch)
   local sections, variables = einsums.of(made)
-  check_blocks(options.blocks, arch, variables)
+  blocks.check(options, arch, variables)
   local state = new_state(made, arch, variables)
-  state.blocks = options.blocks
+  state.blocks, state.parallel = options.blocks, options.parallel or {}
   state.context = machine.context(sections, state.external)
   state.memories = machine.memories(arch, state.context, state.bits)
-  sections, state.holds = holding.of(sections, variables, state)
+  sections, state.holds = holding.of(sections, variables, state, blocks.own_memories(state))
   list_tensors(state, sections)
   local w, nodes, branches = workload_of(state, sections, made.name), {}, {}
   storage(nodes, arch.nodes[1].name, state.top)
@@ -299,19 +278,22 @@ local answers = { no_einsum = true, no_mapping = true, bad_workload = true, unkn
 
 --- A kernel as a workload and a mapping on a machine. blocks: by memory below the top one, then by
 --- loop variable of the grid, how much of it the memory holds at a time; what is not named is not
---- cut there. Without blocks they are symbols, `VARIABLE_MEMORY`.
+--- cut there. Without blocks they are symbols, `VARIABLE_MEMORY`. parallel: by dimension of the
+--- machine, "PE.x", the variable that runs over it.
 ---@param made einloom.Program
 ---@param arch einloom.Arch
----@param options? { blocks?: table<string, table<string, any>> }
+---@param options? { blocks?: table<string, table<string, any>>, parallel?: table<string, string> }
 ---@return einloom.Workload?
 ---@return einloom.Mapping|string? mapping, or what has no form as einsums
 ---@return string? kind
 function skeleton.of(made, arch, options)
   options = options or {}
-  errors.check_keys(KIND, options, { blocks = true }, "options")
+  errors.check_keys(KIND, options, { blocks = true, parallel = true }, "options")
   local ok, w, m = pcall(build, made, arch, options)
   if ok then return w, m end
-  if errors.is(w) and answers[w.kind] then return nil, w.message, w.kind end
+  if errors.is(w) and answers[w.kind] then
+    return nil, (w.path and w.path .. ": " or "") .. w.message, w.kind
+  end
   error(w, 0)
 end
 

@@ -283,10 +283,11 @@ end
 
 --- The kernel as a workload and a mapping on a machine, to be analysed there. blocks: by memory
 --- below the top one, then by loop variable of the grid, how much of it the memory holds at a time
---- (all, if it is not named); without blocks they are symbols, `VARIABLE_MEMORY`. A kernel that has
---- no form as einsums gives nil, a message and the kind.
+--- (all, if it is not named); without blocks they are symbols, `VARIABLE_MEMORY`. parallel: by
+--- dimension of the machine, "PE.x", the variable that runs over it. A kernel that has no form as
+--- einsums gives nil, a message and the kind.
 ---@param arch einloom.Arch
----@param options? { blocks?: table<string, table<string, any>> }
+---@param options? { blocks?: table<string, table<string, any>>, parallel?: table<string, string> }
 ---@return einloom.Workload?
 ---@return einloom.Mapping|string?
 ---@return string? kind
