@@ -5,6 +5,7 @@
 #include "simd/form.h"
 
 #include "expr/index.h"
+#include "expr/interval.h"
 #include "expr/ops.h"
 
 #define MOST (INT64_C(1) << 60)
@@ -67,14 +68,9 @@ static bool is_constant(const reader *r, const sum *s) {
 static bool cut_digit(reader *r, const sum *s, int64_t d) {
   if (r->n == LOOM_MOST_DIGITS) return false;
   for (size_t i = 0; i < r->n; i++) {
-    int64_t step = loom_floor_rest(s->step[i], d), a = d, b = step;
+    int64_t step = loom_floor_rest(s->step[i], d);
     if (step == 0) continue;
-    while (b != 0) {
-      int64_t rest = a % b;
-      a = b;
-      b = rest;
-    }
-    int64_t inner = d / a, size = r->digits[i].size;
+    int64_t inner = d / loom_gcd64(d, step), size = r->digits[i].size;
     if (inner >= size || size % inner != 0) continue;
     for (size_t k = r->n++; k > i + 1; k--) r->digits[k] = r->digits[k - 1];
     r->digits[i + 1] = (digit){r->digits[i].loop, inner, r->digits[i].unit};

@@ -4,9 +4,7 @@
 #define EINLOOM_SECTORS_H
 
 #include "einloom/tiling.h"
-#include "simd/form.h"
-
-enum { LOOM_SECTOR_BYTES = 32 };
+#include "simd/boxes.h"
 
 /* The ranges of a kernel in numbers, outermost first, and the points of each that a block has; the last
 ** block of a range may have fewer. */
