@@ -31,6 +31,12 @@ describe("the manual", function()
     assert.is_true(count.lua >= 6 and count.einsum >= 1 and count.loom >= 2)
   end)
 
+  it("has every option of spaces", function()
+    for _, row in ipairs(require "einloom.search.options".rows()) do
+      assert.truthy(manual:find(row, 1, true), row)
+    end
+  end)
+
   it("names every key of workloads and architectures", function()
     local keys = require "einloom.workload_definition".keys
     for key in pairs(keys) do assert.truthy(manual:find("`" .. key .. "`", 1, true), key) end
@@ -38,6 +44,7 @@ describe("the manual", function()
       "size", "read", "write", "compute", "direction", "bits_per_value",
       "values_per_action", "keep", "may_keep", "back", "skip_initial_output_write",
       "leak_power", "area", "actions_scale", "n_parallel_instances", "latency_rule",
+      "no_refetch_from_above", "no_resend_to_below", "einsums", "reuse", "min_usage",
       "spatial", "may_reuse", "usage_scale", "power_gateable",
     } do
       assert.truthy(manual:find("`" .. key, 1, true), key)

@@ -104,6 +104,24 @@ function options.of(given)
   return result
 end
 
+local function default_text(x)
+  if x == math.huge then return "no limit" end
+  if x == false then return "none" end
+  return tostring(x)
+end
+
+--- The options as rows of a table: name, default, meaning.
+---@return string[]
+function options.rows()
+  local rows = {}
+  for i, option in ipairs(options.list) do
+    local default = option.kind == "boolean" and tostring(option.default)
+      or default_text(option.default)
+    rows[i] = ("| `%s` | %s | %s |"):format(option.name, default, option.text)
+  end
+  return rows
+end
+
 --- The values of all options in one line, the same for equal ones.
 ---@param all table<string, any>
 ---@return string
