@@ -64,7 +64,7 @@ end
 
 --- Runs the command in this process: status, what it printed, what it complained about.
 function files.command(...)
-  local out, err, old_print, old_arg = {}, {}, print, arg
+  local out, err, old_print, old_arg, old_output = {}, {}, print, arg, io.output()
   _G.print = function(...)
     local parts = table.pack(...)
     for i = 1, parts.n do parts[i] = tostring(parts[i]) end
@@ -73,6 +73,7 @@ function files.command(...)
   local streams = { out = sink(out), err = sink(err) }
   local ok, status = pcall(require "einloom.cli".main, { ... }, streams)
   _G.print, _G.arg = old_print, old_arg
+  io.output(old_output)
   if not ok then error(status, 0) end
   return status, table.concat(out), table.concat(err)
 end

@@ -73,7 +73,7 @@ local function write_certificate(search, stopped, path)
   end
   local lines, message = require "einloom.certify".write(search:found(), path)
   if lines then return terminal.OK end
-  terminal.complain("no certificate: " .. message)
+  terminal.complain(message)
   return terminal.FAILED
 end
 

@@ -113,8 +113,8 @@ local function say_shard(shard, kept, stopped)
 end
 
 function map.run(args)
+  terminal.print_to_err()
   input.run_first(args.with)
-  if args.json then terminal.print_to_err() end
   local shard = shard_of(args)
   local given = problem.read(args.files, args.case)
   local space = problem.space(given, args)

@@ -25,9 +25,10 @@ end
 local function is_workload(x) return require "einloom.workload".is(x) end
 local function is_arch(x) return require "einloom.arch".is(x) end
 
--- A plain table of parts, e.g. {workload =, arch =}.
+-- What has parts: a plain table, e.g. {workload =, arch =}, or a result.
 local function parts_of(x)
-  return type(x) == "table" and getmetatable(x) == nil and x or nil
+  local plain = type(x) == "table" and getmetatable(x) == nil
+  return (plain or require "einloom.result".is(x)) and x or nil
 end
 
 local function returned(path)
@@ -45,7 +46,7 @@ local function one_script(path)
   return {
     workload = expect(is_workload, result.workload, "a workload and an architecture", path),
     arch = expect(is_arch, result.arch, "an architecture behind the workload", path),
-    options = parts and parts.space or {},
+    options = {},
     source = { parts and ("local subject = dofile %q"):format(path)
       or ("local workload, arch = dofile %q"):format(path) },
     names = parts and { "subject.workload", "subject.arch" } or { "workload", "arch" },

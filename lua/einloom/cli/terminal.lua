@@ -68,7 +68,7 @@ function terminal.write_error(text) err:write(text) end
 --- Whether people see the stream of errors while it is written.
 function terminal.is_terminal() return err == io.stderr and os.execute "test -t 2" == true end
 
---- With --json the standard output is for JSON alone: what a script prints goes to the other one.
+--- Where the standard output is for the answer alone, what a script prints goes to the other one.
 function terminal.print_to_err()
   io.output(io.stderr)
   _G.print = function(...)
