@@ -33,6 +33,19 @@ describe("einloom kernels", function()
     assert.truthy(files.read(files.root "doc/output.md"):find("\n```\n" .. out .. "```\n", 1, true))
   end)
 
+  it("reads the case that output.md shows", function()
+    local documents, read = require "support.documents", 0
+    for _, block in ipairs(documents.blocks "doc/output.md") do
+      if block.language == "json" then
+        files.scratch(block.text, function(path)
+          assert.truthy(run(path, "--loops"):find("y[x0] = f(x[63 - x0])", 1, true))
+          read = read + 1
+        end, ".json")
+      end
+    end
+    assert.are.equal(1, read)
+  end)
+
   it("prints loops", function()
     local out = run(example "mlp", "--loops")
     assert.truthy(out:find("kernel1: h, reduction_off, a", 1, true))
@@ -96,6 +109,38 @@ describe("einloom kernels", function()
     assert.truthy(run(example "transpose", "--tiling", "best"):find(
       ("touches       %d sectors in blocks of x="):format(sum), 1, true))
     assert.are.equal("coalescing", json(example "transpose", "--tiling", "coalescing").tiling)
+  end)
+
+  it("tells the place of what is wrong in a case", function()
+    local text = core.json.encode(core.json.decode(files.read(recorded)).cases[4])
+    local function refused(pattern, change)
+      local case = core.json.decode(text)
+      change(case)
+      files.scratch(core.json.encode(case), function(path)
+        local status, _, err = files.command("kernels", path)
+        assert.are.equal(1, status)
+        assert.matches("g_graphs%-v003: " .. pattern, err)
+      end, ".json")
+    end
+    refused("case.nodes%[1%].kind: 'poinwise' is not one of pointwise,", function(case)
+      case.nodes[1].kind = "poinwise"
+    end)
+    refused("case.nodes%[2%].reads%[1%].buf: no buffer 'arg'; nearest: arg0_1", function(case)
+      case.nodes[2].reads[1].buf = "arg"
+    end)
+    refused("case.buffers.buf0.stride: 1 strides for 2 sizes", function(case)
+      case.buffers.buf0.stride = setmetatable({ 1 }, core.json.array)
+    end)
+    refused("case.inputs.arg0_1.size%[1%]: a size cannot be negative", function(case)
+      case.inputs.arg0_1.size[1] = -1
+    end)
+    refused("case.nodes%[1%].pointwise%[1%]%[2%]: 'p0 //' is no expression", function(case)
+      case.nodes[1].pointwise[1][2] = "p0 //"
+    end)
+    refused("case.nodes%[3%]: unknown key 'read'; nearest: reads", function(case)
+      case.nodes[3].read = case.nodes[3].reads
+    end)
+    refused("operation 'op1' is given twice", function(case) case.nodes[1].name = "op1" end)
   end)
 
   it("refuses what is no graph", function()

@@ -2,6 +2,8 @@
 -- Graphs of the core whose nodes have loops and accesses but no bodies, as graph cases of simd/1
 -- have them, in the form of einloom.Graph: what a node computes is a function f of its loads.
 
+local errors = require "einloom.errors"
+local graph_case = require "einloom.kernels.graph_case"
 local graphs = require "einloom.verify.simd.graphs"
 local text = require "einloom.verify.simd.text"
 
@@ -71,9 +73,10 @@ end
 -- The nodes of a case with what opaque ones call, which recorded cases say of their kernels.
 local function nodes_with_calls(case)
   local calls, nodes = {}, {}
-  for _, kernel in ipairs(case.kernels or {}) do
-    if type(kernel) == "table" and kernel.op and kernel.nodes then
-      calls[kernel.nodes[1]] = kernel.op
+  for _, kernel in ipairs(type(case.kernels) == "table" and case.kernels or {}) do
+    local op, members = type(kernel) == "table" and kernel.op, kernel.nodes
+    if type(op) == "table" and type(op.inputs) == "table" and type(members) == "table" then
+      calls[members[1]] = op
     end
   end
   for i, node in ipairs(case.nodes) do
@@ -88,12 +91,17 @@ local function nodes_with_calls(case)
   return nodes
 end
 
---- The graph of a case of simd/1 that has one.
+--- The graph of a case of simd/1 that has one; raises an error object with the place of what is
+--- wrong with it.
 ---@param case table
 ---@return table
 function recorded.read(case)
+  graph_case.check(case, "case")
   local copy = setmetatable({ nodes = nodes_with_calls(case) }, { __index = case })
-  return recorded.graph(graphs.read(text.reader(case.sizes), copy))
+  local ok, raw = pcall(graphs.read, text.reader(case.sizes), copy)
+  if ok then return recorded.graph(raw) end
+  if type(raw) == "table" then error(raw, 0) end
+  errors.raise("bad_case", (tostring(raw):gsub("^[^\n]-:%d+: ", "")))
 end
 
 return recorded
