@@ -23,6 +23,8 @@ LOOM_C_BEGIN
   X(LOOM_FUSE_NODE_BETWEEN, "node_between")       /* must run after one and before other */        \
   X(LOOM_FUSE_LITTLE_SHARED_DATA, "little_shared_data") /* less than 10 bytes */                   \
   X(LOOM_FUSE_TOO_FAR, "too_far")                       /* more than 64 operations apart */        \
+  X(LOOM_FUSE_LIST_LENGTHS_DIFFER, "list_lengths_differ")                                          \
+  X(LOOM_FUSE_LIST_MEMBERS_MIXED, "list_members_mixed") /* they do not go together in pairs */     \
   X(LOOM_FUSE_CYCLE, "cycle")                           /* another kernel would wait for itself */ \
   /* of the loop shapes */                                                                         \
   X(LOOM_FUSE_SPLIT_SCAN, "split_scan") /* with a reduction */                                     \
@@ -71,6 +73,8 @@ typedef struct loom_fused {
   size_t n;
   const int *ops;
   loom_expr extent, reduction_extent;
+  size_t launch; /* its place among what is launched: the same for those of a list, which come in
+                    a row */
 } loom_fused;
 
 /* Two kernels that use a buffer in common and are not one. */

@@ -201,6 +201,17 @@ LOOM_API void loom_graph_free(loom_graph *g);
 ** behind those that write what it reads; a buffer is written by one operation. */
 LOOM_API int loom_graph_buffer(loom_graph *g, const loom_buffer_info *info);
 LOOM_API int loom_graph_op(loom_graph *g, const loom_op_info *info);
+/* A list of like operations, which are launched at once, each on blocks of its own. */
+typedef struct loom_list {
+  size_t n;
+  const int *ops;
+} loom_list;
+/* Makes a list of two or more operations, which have loops, are in no list and do not depend on each
+** other: its number, -1 with an error.  Lists may not wait for each other, directly or by others. */
+LOOM_API int loom_graph_list(loom_graph *g, size_t n, const int *ops);
+LOOM_API size_t loom_graph_lists(const loom_graph *g, const loom_list **lists);
+/* The list that the operation is in, NULL: none. */
+LOOM_API const loom_list *loom_graph_list_of(const loom_graph *g, int op);
 LOOM_API size_t loom_graph_buffers(const loom_graph *g, const loom_buffer **buffers);
 LOOM_API size_t loom_graph_ops(const loom_graph *g, const loom_op **ops);
 LOOM_API const loom_given *loom_graph_given(const loom_graph *g);

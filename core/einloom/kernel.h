@@ -25,6 +25,7 @@ typedef struct loom_kernel_info {
   loom_tiling tiling;
   bool one_pass; /* all of a reduction is held at once: loops over it read memory once */
   bool no_x;     /* blocks of values have reduction axes alone */
+  int launch; /* kernels of one number, which follow each other, are launched at once; numbers ascend; 0: alone */
 } loom_kernel_info;
 
 /* An access in the variables of the kernel's ranges. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Fusion of the operations of a graph into kernels, pair by pair (doc/formulas.md#fusion).
-** Invariant: f->order has the number of each group once, in an order in which they may run between
+** Invariant: f->order has the number of each unit once, in an order in which they may run between
 ** two rounds. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,8 +34,9 @@ static void mark(loom_owner *owner, loom_ctx *ctx) {
 static bool begin(loom_fusion *f) {
   size_t n = f->n_ops, n_buffers = f->graph->buffers.n;
   f->groups = loom_arena_array(&f->arena, n, sizeof *f->groups);
+  f->units = loom_arena_array(&f->arena, n, sizeof *f->units);
   int *numbers = loom_arena_array(&f->arena, 3 * (n + n_buffers), sizeof *numbers);
-  if (!f->groups || !numbers) {
+  if (!f->groups || !f->units || !numbers) {
     f->n_ops = 0;
     return false;
   }
@@ -46,19 +48,6 @@ static bool begin(loom_fusion *f) {
   f->stamp = f->last_use + n_buffers;
   for (size_t i = 0; i < n_buffers; i++) f->first_use[i] = -1;
   return loom_fusion_begin(f);
-}
-
-loom_fusion *loom_fusion_new(loom_graph *g, const loom_fusion_options *options) {
-  loom_ctx *ctx = g->ctx;
-  loom_fusion *f = loom_realloc(ctx, NULL, 0, sizeof *f);
-  if (!f) return NULL;
-  *f = (loom_fusion){.ctx = ctx, .graph = loom_graph_hold(g), .n_ops = g->ops.n};
-  if (options) f->options = *options;
-  loom_arena_init(&f->arena, ctx);
-  loom_owner_add(ctx, &f->owner, mark);
-  if (begin(f) && !loom_base_failed(ctx)) return f;
-  loom_fusion_free(f);
-  return NULL;
 }
 
 void loom_fusion_free(loom_fusion *f) {
@@ -101,13 +90,13 @@ const loom_graph *loom_fusion_graph(const loom_fusion *f) {
   return f->graph;
 }
 
-/* ---- which groups use which buffers ------------------------------------------------------- */
+/* ---- which units use which buffers ------------------------------------------------------- */
 
-static bool use_buffer(loom_fusion *f, int group, int buffer) {
+static bool use_buffer(loom_fusion *f, int unit, int buffer) {
   if (f->stamp[buffer] == f->epoch) return true;
   f->stamp[buffer] = f->epoch;
   int place = (int)f->uses.n;
-  if (!loom_vec_push(f->ctx, &f->uses, ((loom_buffer_use){group, -1}))) return false;
+  if (!loom_vec_push(f->ctx, &f->uses, ((loom_buffer_use){unit, -1}))) return false;
   if (f->first_use[buffer] < 0) {
     f->first_use[buffer] = place;
     if (!loom_vec_push(f->ctx, &f->used, buffer)) return false;
@@ -128,32 +117,36 @@ static bool is_inner(const loom_fusion *f, const loom_group *g, const loom_dep *
   return false;
 }
 
-/* What is read, then what is written, in the order of the operations. */
-static bool use_buffers(loom_fusion *f, int number) {
-  const loom_group *g = &f->groups[number];
-  f->epoch++;
+/* What the operations of a group read of others, or what they write. */
+static bool use_side(loom_fusion *f, int unit, const loom_group *g, bool written) {
   for (int op = g->first; op >= 0; op = f->next[op]) {
     const loom_op *o = loom_fusion_op(f, op);
-    for (size_t i = 0; i < o->n_dep_reads; i++)
-      if (!is_inner(f, g, o->dep_reads[i]) && !use_buffer(f, number, o->dep_reads[i]->buffer))
-        return false;
-  }
-  for (int op = g->first; op >= 0; op = f->next[op]) {
-    const loom_op *o = loom_fusion_op(f, op);
-    for (size_t i = 0; i < o->n_dep_writes; i++)
-      if (!use_buffer(f, number, o->dep_writes[i]->buffer)) return false;
+    for (size_t i = 0; i < (written ? o->n_dep_writes : o->n_dep_reads); i++) {
+      const loom_dep *dep = written ? o->dep_writes[i] : o->dep_reads[i];
+      if ((written || !is_inner(f, g, dep)) && !use_buffer(f, unit, dep->buffer)) return false;
+    }
   }
   return true;
 }
 
-/* How many of the buffers a group uses others use too. */
+/* What is read, then what is written, in the order of the operations. */
+static bool use_buffers(loom_fusion *f, int unit) {
+  const loom_unit *u = &f->units[unit];
+  f->epoch++;
+  for (int written = 0; written < 2; written++)
+    for (size_t i = 0; i < u->n; i++)
+      if (!use_side(f, unit, &f->groups[u->members[i]], written)) return false;
+  return true;
+}
+
+/* How many of the buffers a unit uses others use too. */
 static void count_common(loom_fusion *f) {
-  for (size_t i = 0; i < f->order.n; i++) f->groups[f->order.at[i]].n_common = 0;
+  for (size_t i = 0; i < f->order.n; i++) f->units[f->order.at[i]].n_common = 0;
   for (size_t i = 0; i < f->used.n; i++) {
     int use = f->first_use[f->used.at[i]];
     bool common = f->uses.at[use].next >= 0;
     for (; common && use >= 0; use = f->uses.at[use].next)
-      f->groups[f->uses.at[use].group].n_common++;
+      f->units[f->uses.at[use].unit].n_common++;
   }
 }
 
@@ -162,29 +155,28 @@ static bool find_uses(loom_fusion *f, bool calls) {
   for (size_t i = 0; i < f->used.n; i++) f->first_use[f->used.at[i]] = -1;
   f->used.n = f->uses.n = 0;
   for (size_t i = 0; i < f->order.n; i++) {
-    const loom_group *g = &f->groups[f->order.at[i]];
+    const loom_group *g = loom_unit_group(f, f->order.at[i]);
     if ((calls || !g->opaque) && !use_buffers(f, f->order.at[i])) return false;
   }
   count_common(f);
   return true;
 }
 
-/* Groups that use the buffer, in order, to f->users. */
+/* Units that use the buffer, in order, to f->users. */
 static bool list_users(loom_fusion *f, int buffer) {
   f->users.n = 0;
   for (int use = f->first_use[buffer]; use >= 0; use = f->uses.at[use].next)
-    if (!loom_vec_push(f->ctx, &f->users, f->uses.at[use].group)) return false;
+    if (!loom_vec_push(f->ctx, &f->users, f->uses.at[use].unit)) return false;
   return true;
 }
 
 /* ---- pairs -------------------------------------------------------------------------------- */
 
-/* Whether the pair has not been seen in this round.  Two groups of which one has a single buffer in
+/* Whether the pair has not been seen in this round.  Two units of which one has a single buffer in
 ** common with any other meet once, unless pairs of equal extents are asked about too. */
 static bool is_new(loom_fusion *f, int first, int second) {
   bool by_extent = f->options.aggressive || f->options.unshared;
-  if (!by_extent && (f->groups[first].n_common == 1 || f->groups[second].n_common == 1))
-    return true;
+  if (!by_extent && (f->units[first].n_common == 1 || f->units[second].n_common == 1)) return true;
   uint64_t key = ((uint64_t)first + 1) << 32 | (uint32_t)second;
   return !loom_idmap_get(&f->seen, key) && loom_idmap_put(f->ctx, &f->seen, key, 1);
 }
@@ -215,25 +207,26 @@ static bool propose_pairs(loom_fusion *f) {
 }
 
 static bool equal_extents(const loom_fusion *f, int first, int second) {
-  const loom_group *a = &f->groups[first], *b = &f->groups[second];
+  const loom_group *a = loom_unit_group(f, first), *b = loom_unit_group(f, second);
   return loom_group_extent(f, a) == loom_group_extent(f, b) &&
          loom_group_reduction(f, a) == loom_group_reduction(f, b);
 }
 
-/* Groups of equal extents, in order of the first of each; f->stack holds those not yet listed. */
+/* Units of one group and equal extents, in order of the first of each; f->stack holds those not yet listed. */
 static bool propose_by_extent(loom_fusion *f) {
   f->stack.n = 0;
   for (size_t i = 0; i < f->order.n; i++)
-    if (!f->groups[f->order.at[i]].opaque && !loom_vec_push(f->ctx, &f->stack, f->order.at[i]))
+    if (f->units[f->order.at[i]].n == 1 && !loom_unit_group(f, f->order.at[i])->opaque &&
+        !loom_vec_push(f->ctx, &f->stack, f->order.at[i]))
       return false;
   while (f->stack.n > 0) {
     size_t left = 0;
     f->users.n = 0;
     for (size_t i = 0; i < f->stack.n; i++) {
-      int group = f->stack.at[i];
-      if (!equal_extents(f, f->stack.at[0], group) && i > 0)
-        f->stack.at[++left] = group;
-      else if (!loom_vec_push(f->ctx, &f->users, group))
+      int unit = f->stack.at[i];
+      if (!equal_extents(f, f->stack.at[0], unit) && i > 0)
+        f->stack.at[++left] = unit;
+      else if (!loom_vec_push(f->ctx, &f->users, unit))
         return false;
     }
     memmove(f->stack.at, f->stack.at + 1, left * sizeof *f->stack.at);
@@ -270,16 +263,25 @@ static int by_min_order(const void *one, const void *other) {
   return a < b ? -1 : a > b;
 }
 
-/* Sorts the groups by their first operation in the graph; f->numbers gets pairs of it and group. */
-static bool sort_groups(loom_fusion *f) {
+static int first_of(const loom_fusion *f, int unit) {
+  int first = INT_MAX;
+  for (size_t i = 0; i < f->units[unit].n; i++) {
+    int order = f->groups[f->units[unit].members[i]].min_order;
+    if (order < first) first = order;
+  }
+  return first;
+}
+
+/* Sorts the units by their first operation in the graph; f->numbers gets pairs of it and unit. */
+static bool sort_units(loom_fusion *f) {
   size_t n = 0;
   f->numbers.n = 0;
   if (!loom_vec_reserve(f->ctx, &f->numbers, 2 * f->order.n)) return false;
   for (size_t i = 0; i < f->order.n; i++) {
-    int group = f->order.at[i];
-    if (loom_fusion_group(f, group) != group) continue;
-    f->numbers.at[2 * n] = f->groups[group].min_order;
-    f->numbers.at[2 * n++ + 1] = group;
+    int unit = f->order.at[i];
+    if (f->groups[loom_fusion_group(f, f->units[unit].members[0])].unit != unit) continue;
+    f->numbers.at[2 * n] = first_of(f, unit);
+    f->numbers.at[2 * n++ + 1] = unit;
   }
   if (n > 0) qsort(f->numbers.at, n, 2 * sizeof *f->numbers.at, by_min_order);
   for (size_t i = 0; i < n; i++) f->order.at[i] = f->numbers.at[2 * i + 1];
@@ -287,11 +289,9 @@ static bool sort_groups(loom_fusion *f) {
   return true;
 }
 
-/* The groups a group waits for: on top of the stack those that make what it reads, the last one by the
-** names of the buffers first; below them those it needs for any reason. */
-static bool push_needed(loom_fusion *f, const loom_group *g) {
-  for (int i = g->needs; i >= 0; i = f->needs.at[i].next)
-    if (!loom_vec_push(f->ctx, &f->stack, loom_fusion_group(f, f->needs.at[i].op))) return false;
+/* The units whose results a group reads, in order of the names of the buffers, the last one first, to
+** the stack. */
+static bool push_read(loom_fusion *f, const loom_group *g) {
   size_t from = f->stack.n;
   for (size_t i = 0; i < g->unmet.n; i++) {
     int buffer = f->graph->deps.at[g->unmet.at[i]]->buffer;
@@ -305,41 +305,69 @@ static bool push_needed(loom_fusion *f, const loom_group *g) {
     f->stack.at[place] = buffer;
   }
   for (size_t i = from; i < f->stack.n; i++)
-    f->stack.at[i] = loom_fusion_group(f, f->graph->buffers.at[f->stack.at[i]].writer);
+    f->stack.at[i] = loom_fusion_unit(f, f->graph->buffers.at[f->stack.at[i]].writer);
   return true;
 }
 
-/* Puts the group behind all it waits for, to f->numbers.  On the stack a group is to be visited, or
-** (as -1 - group) left. */
-static bool visit(loom_fusion *f, bool *visited, int group) {
+/* The units a unit waits for: on top of the stack those whose results it reads, below them those it
+** needs for any reason. */
+static bool push_needed(loom_fusion *f, int unit) {
+  const loom_unit *u = &f->units[unit];
+  for (int i = u->needs; i >= 0; i = f->needs.at[i].next)
+    if (!loom_vec_push(f->ctx, &f->stack, loom_fusion_unit(f, f->needs.at[i].op))) return false;
+  for (size_t i = u->n; i-- > 0;)
+    if (!push_read(f, &f->groups[u->members[i]])) return false;
+  return true;
+}
+
+typedef enum state { NEW, ENTERED, LEFT } state;
+
+/* Puts the unit behind all it waits for, to f->numbers.  On the stack a unit is to be visited, or
+** (as -1 - unit) left. */
+static bool visit(loom_fusion *f, unsigned char *states, int unit) {
   f->stack.n = 0;
-  if (!loom_vec_push(f->ctx, &f->stack, group)) return false;
+  if (!loom_vec_push(f->ctx, &f->stack, unit)) return false;
   while (f->stack.n > 0) {
     int top = f->stack.at[--f->stack.n];
     if (top < 0) {
+      states[-1 - top] = LEFT;
       f->numbers.at[f->numbers.n++] = -1 - top;
       continue;
     }
-    if (visited[top]) continue;
-    visited[top] = true;
-    if (!loom_vec_push(f->ctx, &f->stack, -1 - top) || !push_needed(f, &f->groups[top]))
-      return false;
+    if (states[top] != NEW) continue;
+    states[top] = ENTERED;
+    if (!loom_vec_push(f->ctx, &f->stack, -1 - top) || !push_needed(f, top)) return false;
   }
   return true;
 }
 
-static bool order_groups(loom_fusion *f) {
-  if (!sort_groups(f)) return false;
-  bool *visited = loom_realloc_array(f->ctx, NULL, 0, f->n_ops, sizeof *visited);
-  if (!visited && f->n_ops > 0) return false;
-  if (f->n_ops > 0) memset(visited, 0, f->n_ops * sizeof *visited);
+static bool order_units(loom_fusion *f) {
+  if (!sort_units(f)) return false;
+  unsigned char *states = loom_realloc_array(f->ctx, NULL, 0, f->n_ops, sizeof *states);
+  if (!states && f->n_ops > 0) return false;
+  if (f->n_ops > 0) memset(states, NEW, f->n_ops);
   bool good = true;
   f->numbers.n = 0;
-  for (size_t i = 0; good && i < f->order.n; i++) good = visit(f, visited, f->order.at[i]);
-  loom_realloc_array(f->ctx, visited, f->n_ops, 0, sizeof *visited);
+  for (size_t i = 0; good && i < f->order.n; i++) good = visit(f, states, f->order.at[i]);
+  loom_realloc_array(f->ctx, states, f->n_ops, 0, sizeof *states);
   for (size_t i = 0; good && i < f->numbers.n; i++) f->order.at[i] = f->numbers.at[i];
   if (good) loom_fusion_label(f);
   return good;
+}
+
+/* ---- entry -------------------------------------------------------------------------------- */
+
+loom_fusion *loom_fusion_new(loom_graph *g, const loom_fusion_options *options) {
+  loom_ctx *ctx = g->ctx;
+  loom_fusion *f = loom_realloc(ctx, NULL, 0, sizeof *f);
+  if (!f) return NULL;
+  *f = (loom_fusion){.ctx = ctx, .graph = loom_graph_hold(g), .n_ops = g->ops.n};
+  if (options) f->options = *options;
+  loom_arena_init(&f->arena, ctx);
+  loom_owner_add(ctx, &f->owner, mark);
+  if (begin(f) && (g->lists.n == 0 || order_units(f)) && !loom_base_failed(ctx)) return f;
+  loom_fusion_free(f);
+  return NULL;
 }
 
 /* ---- rounds ------------------------------------------------------------------------------- */
@@ -348,16 +376,16 @@ static bool run_round(loom_fusion *f, bool *changed) {
   if (!find_choices(f)) return false;
   *changed = false;
   for (size_t i = 0; i < f->choices.n; i++) {
-    int first = loom_fusion_group(f, f->choices.at[i].first);
-    int second = loom_fusion_group(f, f->choices.at[i].second);
+    int first = loom_fusion_unit(f, f->units[f->choices.at[i].first].members[0]);
+    int second = loom_fusion_unit(f, f->units[f->choices.at[i].second].members[0]);
     if (first == second) continue;
     loom_fuse_reason reason = loom_fusion_decide(f, first, second, false);
     if (reason == LOOM_FUSE_ERROR) return false;
     if (reason != LOOM_FUSE_OK) continue;
-    if (loom_fusion_join(f, first, second) < 0) return false;
+    if (!loom_fusion_join(f, first, second)) return false;
     *changed = true;
   }
-  return order_groups(f);
+  return order_units(f);
 }
 
 loom_status loom_fusion_run(loom_fusion *f) {
@@ -373,30 +401,43 @@ loom_status loom_fusion_pair(loom_fusion *f, int first, int second, loom_fuse_pa
   if (first < 0 || second < 0 || (size_t)first >= f->n_ops || (size_t)second >= f->n_ops)
     return loom_error_set(f->ctx, LOOM_ERR_ARGUMENT, "fusion knows no operation number %d",
                           first < 0 || (size_t)first >= f->n_ops ? first : second);
-  int a = loom_fusion_group(f, first), b = loom_fusion_group(f, second);
+  loom_group *a = &f->groups[loom_fusion_group(f, first)];
+  loom_group *b = &f->groups[loom_fusion_group(f, second)];
   if (a == b)
     return loom_error_set(f->ctx, LOOM_ERR_ARGUMENT, "operations '%s' and '%s' are one group",
                           loom_fusion_op(f, first)->name, loom_fusion_op(f, second)->name);
-  bool opaque = f->groups[a].opaque || f->groups[b].opaque;
-  *out = (loom_fuse_pair){.shape = opaque ? LOOM_FUSE_OK : loom_fusion_shape(f, a, b),
-                          .depends = loom_fusion_depends(f, a, b),
-                          .reason = loom_fusion_decide(f, a, b, true),
-                          .score = loom_fusion_score(f, a, b)};
+  *out =
+      (loom_fuse_pair){.shape = a->opaque || b->opaque ? LOOM_FUSE_OK : loom_fusion_shape(f, a, b),
+                       .reason = LOOM_FUSE_LIST_MEMBERS_MIXED};
+  if (a->unit != b->unit) {
+    out->depends = loom_fusion_depends(f, a->unit, b->unit);
+    out->reason = loom_fusion_decide(f, a->unit, b->unit, true);
+    out->score = loom_fusion_score(f, a->unit, b->unit);
+  }
   bool failed = out->reason == LOOM_FUSE_ERROR || out->shape == LOOM_FUSE_ERROR;
   return failed || loom_base_failed(f->ctx) ? loom_error_status(f->ctx) : LOOM_OK;
+}
+
+static loom_fused fused(loom_fusion *f, const loom_group *g, size_t launch) {
+  loom_fused k = {.n = g->n,
+                  .ops = f->numbers.at + f->numbers.n,
+                  .extent = loom_group_extent(f, g),
+                  .reduction_extent = loom_group_reduction(f, g),
+                  .launch = launch};
+  for (int op = g->first; op >= 0; op = f->next[op]) f->numbers.at[f->numbers.n++] = op;
+  return k;
 }
 
 ptrdiff_t loom_fusion_kernels(loom_fusion *f, const loom_fused **kernels) {
   f->kernels.n = 0;
   f->numbers.n = 0;
-  if (!loom_vec_reserve(f->ctx, &f->kernels, f->order.n) ||
+  if (!loom_vec_reserve(f->ctx, &f->kernels, f->n_ops) ||
       !loom_vec_reserve(f->ctx, &f->numbers, f->n_ops))
     return -1;
   for (size_t i = 0; i < f->order.n; i++) {
-    const loom_group *g = &f->groups[f->order.at[i]];
-    f->kernels.at[f->kernels.n++] = (loom_fused){
-        g->n, f->numbers.at + f->numbers.n, loom_group_extent(f, g), loom_group_reduction(f, g)};
-    for (int op = g->first; op >= 0; op = f->next[op]) f->numbers.at[f->numbers.n++] = op;
+    const loom_unit *u = &f->units[f->order.at[i]];
+    for (size_t k = 0; k < u->n; k++)
+      f->kernels.at[f->kernels.n++] = fused(f, &f->groups[u->members[k]], i);
   }
   *kernels = f->kernels.at;
   return (ptrdiff_t)f->kernels.n;
@@ -423,7 +464,8 @@ ptrdiff_t loom_fusion_refusals(loom_fusion *f, const loom_refusal **refusals) {
   loom_idmap_clear(f->ctx, &f->seen);
   int *place = loom_arena_array(&f->arena, f->n_ops, sizeof *place);
   if (!place || !find_uses(f, true)) return -1;
-  for (size_t i = 0; i < f->order.n; i++) place[f->order.at[i]] = (int)i;
+  for (size_t i = 0, n = 0; i < f->order.n; n += f->units[f->order.at[i++]].n)
+    place[f->order.at[i]] = (int)n;
   for (size_t i = 0; i < f->used.n; i++) {
     if (!list_users(f, f->used.at[i])) return -1;
     for (size_t a = 0; a < f->users.n; a++)

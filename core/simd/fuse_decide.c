@@ -26,13 +26,12 @@ static int64_t template_bytes(const loom_fusion *f, const loom_group *a, const l
   return bytes;
 }
 
-int64_t loom_fusion_shared(const loom_fusion *f, int first, int second) {
-  const loom_id_set *a = &f->groups[first].deps, *b = &f->groups[second].deps;
-  const loom_id_set *small = a->n <= b->n ? a : b, *large = a->n <= b->n ? b : a;
-  int64_t bytes = template_bytes(f, &f->groups[first], &f->groups[second]);
-  if (__builtin_add_overflow(bytes, template_bytes(f, &f->groups[second], &f->groups[first]),
-                             &bytes))
-    return INT64_MAX;
+/* Bytes of the accesses common to both. */
+static int64_t shared_bytes(const loom_fusion *f, const loom_group *a, const loom_group *b) {
+  const loom_id_set *small = a->deps.n <= b->deps.n ? &a->deps : &b->deps;
+  const loom_id_set *large = small == &a->deps ? &b->deps : &a->deps;
+  int64_t bytes = template_bytes(f, a, b);
+  if (__builtin_add_overflow(bytes, template_bytes(f, b, a), &bytes)) return INT64_MAX;
   for (size_t i = 0; i < small->n; i++)
     if (loom_id_set_has(large, small->at[i]) &&
         __builtin_add_overflow(bytes, f->graph->deps.at[small->at[i]]->bytes, &bytes))
@@ -49,15 +48,34 @@ static int64_t distance(const loom_group *a, const loom_group *b) {
   return one > other ? one : other;
 }
 
-loom_fuse_score loom_fusion_score(const loom_fusion *f, int first, int second) {
-  const loom_group *a = &f->groups[first], *b = &f->groups[second];
-  int64_t bytes = loom_fusion_shared(f, first, second);
-  return (loom_fuse_score){.kind = b->template_op >= 0               ? 0
-                                   : bytes > 0 && a->template_op < 0 ? 2
-                                                                     : 1,
+static loom_fuse_score pair_score(const loom_fusion *f, const loom_group *a, const loom_group *b) {
+  int64_t bytes = shared_bytes(f, a, b);
+  bool shares = bytes > 0 && a->template_op < 0;
+  return (loom_fuse_score){.kind = b->template_op >= 0 ? 0
+                                   : shares            ? 2
+                                                       : 1,
                            .same_kind = a->reduces == b->reduces && bytes > 0,
                            .bytes = bytes,
                            .nearness = -distance(a, b)};
+}
+
+/* Of lists: the bytes of all pairs of groups, the least of the other members. */
+loom_fuse_score loom_fusion_score(const loom_fusion *f, int first, int second) {
+  loom_unit_pair pair;
+  loom_fuse_score score = {0};
+  for (size_t i = 0; loom_units_pair(f, first, second, i, &pair); i++) {
+    loom_fuse_score one = pair_score(f, pair.a, pair.b);
+    int64_t bytes = score.bytes;
+    if (i == 0) {
+      score = one;
+      continue;
+    }
+    if (__builtin_add_overflow(bytes, one.bytes, &score.bytes)) score.bytes = INT64_MAX;
+    if (one.kind < score.kind) score.kind = one.kind;
+    if (one.nearness < score.nearness) score.nearness = one.nearness;
+    score.same_kind = score.same_kind && one.same_kind;
+  }
+  return score;
 }
 
 /* ---- limits ------------------------------------------------------------------------------- */
@@ -244,12 +262,6 @@ typedef struct relation {
   bool cycle;          /* by way of third groups alone */
 } relation;
 
-static bool needs(loom_fusion *f, const loom_group *b, const loom_group *a) {
-  for (int i = b->needs; i >= 0; i = f->needs.at[i].next)
-    if (loom_fusion_in(f, f->needs.at[i].op, a)) return true;
-  return false;
-}
-
 /* Where it is not asked exactly a path through groups counts as one in the graph: both refuse. */
 static bool relate(loom_fusion *f, int first, int second, bool exact, relation *out) {
   loom_fuse_path back;
@@ -263,32 +275,53 @@ static bool relate(loom_fusion *f, int first, int second, bool exact, relation *
   return true;
 }
 
-/* The rules that need no loops. */
-static loom_fuse_reason by_order(loom_fusion *f, int first, int second, bool exact) {
-  const loom_group *a = &f->groups[first], *b = &f->groups[second];
-  int64_t shared = loom_fusion_shared(f, first, second);
-  loom_fuse_reason limit = limits(f, a, b, shared);
-  if (!exact && limit != LOOM_FUSE_OK) return limit;
-  if (!exact && distance(a, b) > FARTHEST && !needs(f, b, a)) return LOOM_FUSE_TOO_FAR;
-  relation r;
-  if (!relate(f, first, second, exact, &r)) return LOOM_FUSE_ERROR;
-  if (r.wrong) return LOOM_FUSE_WRONG_ORDER;
-  if (!suits_template(f, a, b, r.depends)) return LOOM_FUSE_UNFIT_FOR_TEMPLATE;
-  if (limit != LOOM_FUSE_OK) return limit;
-  loom_fuse_reason reason = r.depends ? behind(f, a, b) : LOOM_FUSE_OK;
+/* The rules for two groups with loops, but for those of the shapes. */
+static loom_fuse_reason by_order(loom_fusion *f, const loom_group *a, const loom_group *b,
+                                 const relation *r, bool depends, int64_t shared) {
+  if (!suits_template(f, a, b, depends)) return LOOM_FUSE_UNFIT_FOR_TEMPLATE;
+  loom_fuse_reason reason = limits(f, a, b, shared);
+  if (reason == LOOM_FUSE_OK && depends) reason = behind(f, a, b);
   if (reason != LOOM_FUSE_OK) return reason;
-  if (r.depends && r.path.between) return LOOM_FUSE_NODE_BETWEEN;
-  if (!r.depends && shared < LEAST_BYTES && !f->options.unshared)
-    return LOOM_FUSE_LITTLE_SHARED_DATA;
-  if (!r.depends && distance(a, b) > FARTHEST) return LOOM_FUSE_TOO_FAR;
-  return r.cycle ? LOOM_FUSE_CYCLE : LOOM_FUSE_OK;
+  if (r->depends && r->path.between) return LOOM_FUSE_NODE_BETWEEN;
+  if (depends) return LOOM_FUSE_OK;
+  if (shared < LEAST_BYTES && !f->options.unshared) return LOOM_FUSE_LITTLE_SHARED_DATA;
+  return distance(a, b) > FARTHEST ? LOOM_FUSE_TOO_FAR : LOOM_FUSE_OK;
+}
+
+/* What refuses a pair of single groups at once, where it need not be the first rule that does. */
+static loom_fuse_reason quick(loom_fusion *f, const loom_group *a, const loom_group *b) {
+  loom_fuse_reason reason = limits(f, a, b, shared_bytes(f, a, b));
+  if (reason != LOOM_FUSE_OK) return reason;
+  return distance(a, b) > FARTHEST && !loom_group_needs(f, b, a) ? LOOM_FUSE_TOO_FAR : LOOM_FUSE_OK;
+}
+
+static loom_fuse_reason opaque(const loom_unit_pair *pair) {
+  return pair->a->opaque   ? LOOM_FUSE_FIRST_OPAQUE
+         : pair->b->opaque ? LOOM_FUSE_SECOND_OPAQUE
+                           : LOOM_FUSE_OK;
+}
+
+static loom_fuse_reason decide_pair(loom_fusion *f, const loom_unit_pair *pair, const relation *r,
+                                    bool alone) {
+  loom_fuse_reason reason = opaque(pair);
+  bool depends = alone ? r->depends : loom_group_needs(f, pair->b, pair->a);
+  if (reason == LOOM_FUSE_OK)
+    reason = by_order(f, pair->a, pair->b, r, depends, shared_bytes(f, pair->a, pair->b));
+  return reason == LOOM_FUSE_OK ? loom_fusion_shape(f, pair->a, pair->b) : reason;
 }
 
 loom_fuse_reason loom_fusion_decide(loom_fusion *f, int first, int second, bool exact) {
-  if (f->groups[first].opaque) return LOOM_FUSE_FIRST_OPAQUE;
-  if (f->groups[second].opaque) return LOOM_FUSE_SECOND_OPAQUE;
-  loom_fuse_reason reason = by_order(f, first, second, exact);
-  if (reason != LOOM_FUSE_OK && (reason != LOOM_FUSE_CYCLE || !exact)) return reason;
-  loom_fuse_reason shape = loom_fusion_shape(f, first, second);
-  return shape == LOOM_FUSE_OK ? reason : shape;
+  loom_unit_pair pair = {loom_unit_group(f, first), loom_unit_group(f, second)};
+  bool alone = f->units[first].n == 1 && f->units[second].n == 1;
+  loom_fuse_reason reason = alone ? opaque(&pair) : loom_units_fit(f, first, second);
+  if (reason == LOOM_FUSE_OK && alone && !exact) reason = quick(f, pair.a, pair.b);
+  if (reason != LOOM_FUSE_OK) return reason;
+  relation r;
+  if (!relate(f, first, second, exact, &r)) return LOOM_FUSE_ERROR;
+  if (r.wrong) return LOOM_FUSE_WRONG_ORDER;
+  for (size_t i = 0; loom_units_pair(f, first, second, i, &pair); i++) {
+    reason = decide_pair(f, &pair, &r, alone);
+    if (reason != LOOM_FUSE_OK) return reason;
+  }
+  return r.cycle ? LOOM_FUSE_CYCLE : LOOM_FUSE_OK;
 }

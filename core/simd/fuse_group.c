@@ -64,9 +64,7 @@ static bool begin_group(loom_fusion *f, int number) {
   if (op->extensible) g->template_op = number;
   g->split_scan = op->split;
   g->reduces = op->kind == LOOM_OP_REDUCTION || op->kind == LOOM_OP_SCAN;
-  g->needs = g->last_need = -1;
-  for (size_t i = 0; i < op->n_needs; i++)
-    if (!loom_fusion_need(f, g, op->needs[i])) return false;
+  g->unit = -1;
   for (size_t i = 0; i < op->n_dep_reads; i++)
     if (!add_read(f, g, op->dep_reads[i])) return false;
   for (size_t i = 0; i < op->n_dep_writes; i++)
@@ -74,13 +72,32 @@ static bool begin_group(loom_fusion *f, int number) {
   return true;
 }
 
+/* A unit of one group or of the members of a list, under the number of the first. */
+static bool begin_unit(loom_fusion *f, int number) {
+  const loom_list *list = loom_graph_list_of(f->graph, number);
+  loom_unit *u = &f->units[number];
+  *u = (loom_unit){.n = list ? list->n : 1, .needs = -1, .last_need = -1};
+  u->members = loom_arena_array(&f->arena, u->n, sizeof *u->members);
+  if (!u->members) return false;
+  for (size_t i = 0; i < u->n; i++) {
+    u->members[i] = list ? list->ops[i] : number;
+    f->groups[u->members[i]].unit = number;
+    const loom_op *op = loom_fusion_op(f, u->members[i]);
+    for (size_t k = 0; k < op->n_needs; k++)
+      if (!loom_fusion_need(f, number, op->needs[k])) return false;
+  }
+  return loom_vec_push(f->ctx, &f->order, number);
+}
+
 bool loom_fusion_begin(loom_fusion *f) {
   for (size_t i = 0; i < f->n_ops; i++) {
     f->parent[i] = (int)i;
     f->next[i] = -1;
     f->nest_of[i] = -1;
-    if (!begin_group(f, (int)i) || !loom_vec_push(f->ctx, &f->order, (int)i)) return false;
+    if (!begin_group(f, (int)i)) return false;
   }
+  for (size_t i = 0; i < f->n_ops; i++)
+    if (f->groups[i].unit < 0 && !begin_unit(f, (int)i)) return false;
   loom_fusion_label(f);
   return true;
 }
@@ -125,27 +142,22 @@ static void join_members(loom_fusion *f, loom_group *a, const loom_group *b) {
   if (b->max_order > a->max_order) a->max_order = b->max_order;
 }
 
-static void join_needs(loom_fusion *f, loom_group *a, const loom_group *b) {
-  if (b->needs < 0) return;
-  if (a->needs < 0)
-    a->needs = b->needs;
-  else
-    f->needs.at[a->last_need].next = b->needs;
-  a->last_need = b->last_need;
+bool loom_group_needs(const loom_fusion *f, const loom_group *b, const loom_group *a) {
+  for (int op = b->first; op >= 0; op = f->next[op])
+    for (size_t i = 0; i < loom_fusion_op(f, op)->n_needs; i++)
+      if (loom_fusion_in(f, loom_fusion_op(f, op)->needs[i], a)) return true;
+  return false;
 }
 
-int loom_fusion_join(loom_fusion *f, int first, int second) {
-  loom_group *a = &f->groups[first], *b = &f->groups[second];
+bool loom_group_join(loom_fusion *f, loom_group *a, loom_group *b) {
   if (!loom_group_join_tilings(f, a, b) || !meet(f, a, b) || !join_storages(f, a, b) ||
       !loom_id_set_join(&f->arena, &a->deps, &b->deps) ||
-      !loom_id_set_join(&f->arena, &a->unmet, &b->unmet) ||
-      !loom_fusion_merge_labels(f, first, second))
-    return -1;
+      !loom_id_set_join(&f->arena, &a->unmet, &b->unmet))
+    return false;
   join_members(f, a, b);
-  join_needs(f, a, b);
-  f->parent[second] = first;
+  f->parent[b - f->groups] = (int)(a - f->groups);
   loom_vec_free(f->ctx, &b->storages);
   loom_vec_free(f->ctx, &b->candidates);
   loom_vec_free(f->ctx, &b->ranked);
-  return first;
+  return true;
 }

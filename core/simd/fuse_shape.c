@@ -263,8 +263,7 @@ static loom_fuse_reason before_template(const loom_fusion *f, const loom_group *
   return LOOM_FUSE_OK;
 }
 
-loom_fuse_reason loom_fusion_shape(loom_fusion *f, int first, int second) {
-  loom_group *a = &f->groups[first], *b = &f->groups[second];
+loom_fuse_reason loom_fusion_shape(loom_fusion *f, loom_group *a, loom_group *b) {
   bool equal = loom_group_extent(f, a) == loom_group_extent(f, b) &&
                loom_group_reduction(f, a) == loom_group_reduction(f, b);
   bool around_template = a->template_op >= 0 || b->template_op >= 0;

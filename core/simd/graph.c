@@ -142,6 +142,8 @@ void loom_graph_free(loom_graph *g) {
   loom_vec_free(ctx, &g->stamps);
   loom_vec_free(ctx, &g->candidates);
   loom_vec_free(ctx, &g->reach);
+  loom_vec_free(ctx, &g->lists);
+  loom_vec_free(ctx, &g->list_of);
   loom_vec_free(ctx, &g->stack);
   loom_vec_free(ctx, &g->numbers);
   loom_table_free(ctx, &g->buffer_names);

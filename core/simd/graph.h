@@ -49,7 +49,9 @@ struct loom_graph {
   LOOM_VEC(const loom_dep *) found;     /* of the operation that is being added */
   LOOM_VEC(loom_candidates) candidates; /* by operation */
   LOOM_VEC(loom_reach) reach;           /* by operation */
-  LOOM_VEC(int) stack;                  /* as long as the list of operations */
+  LOOM_VEC(loom_list) lists;
+  LOOM_VEC(int) list_of; /* by operation, as far as one is in a list; + 1, 0: none */
+  LOOM_VEC(int) stack;   /* as long as the list of operations */
   LOOM_VEC(int) numbers;
   uint32_t search;           /* the number of searches */
   LOOM_VEC(uint32_t) stamps; /* by buffer: the epoch in which it was last seen */

@@ -173,6 +173,34 @@ static bool check(loom_plan *plan, const loom_kernel_info *info, size_t *n_ops) 
   return true;
 }
 
+static bool check_launch(loom_plan *plan, const loom_kernel *k) {
+  size_t n = plan->kernels.n;
+  int launch = k->info.launch;
+  if (launch == 0 || launch > plan->launch ||
+      (launch == plan->launch && plan->kernels.at[n - 1]->info.launch == launch))
+    return true;
+  loom_graph_bad(plan->graph,
+                 "kernels that are launched at once must follow each other, and launches have "
+                 "ascending numbers: %d comes behind %d",
+                 launch, plan->launch);
+  return false;
+}
+
+/* Whether no operation of the kernel waits for one that is launched with it in another kernel. */
+static bool check_waits(loom_plan *plan, const loom_kernel *k) {
+  for (size_t i = 0; i < k->info.n; i++) {
+    if (k->info.schedule[i] < 0) continue;
+    const loom_op *op = &plan->graph->ops.at[k->info.schedule[i]];
+    for (size_t j = 0; j < op->n_needs; j++) {
+      if (!loom_plan_at_once(plan, plan->kernel_of.at[op->needs[j]], k)) continue;
+      loom_graph_bad(plan->graph, "operation '%s' needs '%s', which is launched with it", op->name,
+                     plan->graph->ops.at[op->needs[j]].name);
+      return false;
+    }
+  }
+  return true;
+}
+
 static bool enter_ops(loom_plan *plan, const loom_kernel *k, int number) {
   for (size_t i = 0; i < k->info.n; i++) {
     int step = k->info.schedule[i];
@@ -253,7 +281,7 @@ int loom_plan_kernel(loom_plan *plan, const loom_kernel_info *info) {
   *k = (loom_kernel){.info = *info, .n_ops = n_ops, .template_op = -1};
   k->info.schedule = loom_plan_copy(plan, info->n, info->schedule, sizeof *info->schedule);
   if (!k->info.schedule) return -1;
-  bool good = enter_ops(plan, k, number);
+  bool good = check_launch(plan, k) && check_waits(plan, k) && enter_ops(plan, k, number);
   const loom_op *first = NULL;
   for (size_t i = 0; good && !first; i++)
     if (info->schedule[i] >= 0) first = &plan->graph->ops.at[info->schedule[i]];
@@ -269,5 +297,6 @@ int loom_plan_kernel(loom_plan *plan, const loom_kernel_info *info) {
     return -1;
   }
   plan->kernels.at[plan->kernels.n++] = k;
+  if (info->launch > 0) plan->launch = info->launch;
   return number;
 }

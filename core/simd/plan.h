@@ -34,6 +34,7 @@ struct loom_plan {
   loom_arena arena;
   loom_graph *graph;
   LOOM_VEC(loom_kernel *) kernels;
+  int launch; /* the largest number of one */
   LOOM_VEC(int) kernel_of;
   LOOM_VEC(bool) kept; /* by buffer: read from memory in a later loop than it is written in */
   LOOM_VEC(int) place, other_place, last_loop; /* by buffer: 0 but while a step works */
@@ -69,6 +70,11 @@ bool loom_plan_map_op(loom_plan *plan, const loom_kernel *k, loom_kernel_op *out
 /* The i-th operation of the kernel. */
 static inline const loom_op *loom_plan_op(const loom_plan *plan, const loom_kernel *k, size_t i) {
   return &plan->graph->ops.at[k->ops[i].op];
+}
+/* Whether a kernel that was planned is launched with the one that is being planned. */
+static inline bool loom_plan_at_once(const loom_plan *plan, int kernel, const loom_kernel *k) {
+  return k->info.launch > 0 && kernel >= 0 && (size_t)kernel < plan->kernels.n &&
+         plan->kernels.at[kernel]->info.launch == k->info.launch;
 }
 /* Whether nothing outside kernel number `kernel` needs the buffer in memory: it is written there,
 ** does not leave the graph, updates no other and is not updated, and all who read it are there. */

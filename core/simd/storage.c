@@ -23,7 +23,8 @@ typedef struct storage {
   int *group_of; /* by buffer: group + 1; plan->place */
 } storage;
 
-/* Whether all that is left to use the buffer is op: not its ancestors, nor earlier kernels. */
+/* Whether all that is left to use the buffer is op: not its ancestors, nor earlier kernels but those
+** that are launched with this one. */
 static bool is_last_use(const storage *s, const loom_buffer *b, int op) {
   if (b->output || b->updated_by >= 0) return false;
   bool found = false;
@@ -31,7 +32,9 @@ static bool is_last_use(const storage *s, const loom_buffer *b, int op) {
     int user = b->users[i].op, kernel = s->plan->kernel_of.at[user];
     if (user == op)
       found = true;
-    else if (!loom_graph_depends(s->plan->graph, op, user) && !(kernel >= 0 && kernel < s->number))
+    else if (loom_plan_at_once(s->plan, kernel, s->kernel) ||
+             (!loom_graph_depends(s->plan->graph, op, user) &&
+              !(kernel >= 0 && kernel < s->number)))
       return false;
   }
   return found;

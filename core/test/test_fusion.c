@@ -92,8 +92,21 @@ static void add_op(world *w) {
   assert_int_equal(loom_graph_op(w->g, &info), w->n_ops++);
 }
 
+/* A few lists of operations that may be one. */
+static size_t add_lists(world *w) {
+  for (int k = random_below(&w->seed, 5); k > 0; k--) {
+    int ops[3], n = 2 + random_below(&w->seed, 2);
+    for (int i = 0; i < n; i++) ops[i] = random_below(&w->seed, w->n_ops);
+    if (loom_graph_list(w->g, (size_t)n, ops) < 0)
+      assert_int_equal(loom_error_status(w->ctx), LOOM_ERR_BAD_GRAPH);
+    loom_error_clear(w->ctx);
+  }
+  return loom_graph_lists(w->g, NULL);
+}
+
 /* ---- what has to hold --------------------------------------------------------------------- */
 
+/* What waits for another operation is behind it in its kernel, or in a later launch. */
 static void check_order(world *w, size_t n, const loom_fused *kernels) {
   int seen = 0;
   for (int i = 0; i < w->n_ops; i++) w->kernel_of[i] = -1;
@@ -107,7 +120,23 @@ static void check_order(world *w, size_t n, const loom_fused *kernels) {
   assert_int_equal(seen, w->n_ops);
   for (int a = 0; a < w->n_ops; a++)
     for (int b = 0; b < w->n_ops; b++)
-      if (loom_graph_depends(w->g, b, a)) assert_true(w->place_of[a] < w->place_of[b]);
+      if (loom_graph_depends(w->g, b, a)) {
+        int k = w->kernel_of[a], m = w->kernel_of[b];
+        assert_true(k == m ? w->place_of[a] < w->place_of[b]
+                           : kernels[k].launch < kernels[m].launch);
+      }
+}
+
+/* The members of a list are in kernels of one launch, each in another, in the order of the list. */
+static void check_lists(world *w, const loom_fused *kernels) {
+  const loom_list *lists;
+  size_t n = loom_graph_lists(w->g, &lists);
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 1; k < lists[i].n; k++) {
+      int before = w->kernel_of[lists[i].ops[k - 1]], here = w->kernel_of[lists[i].ops[k]];
+      assert_int_equal(here, before + 1);
+      assert_int_equal(kernels[here].launch, kernels[before].launch);
+    }
 }
 
 static void check_schedules(world *w, size_t n, const loom_fused *kernels) {
@@ -206,11 +235,12 @@ static void check_pairs(world *w, loom_fusion *f, size_t n, const loom_fused *ke
     }
 }
 
-static void check_round(uint64_t seed, size_t *n_fused) {
+static void check_round(uint64_t seed, size_t *n_fused, size_t *n_lists) {
   world w = {.ctx = loom_ctx_new(), .seed = seed};
   w.g = loom_graph_new(w.ctx, NULL);
   for (int i = 0; i < INPUTS; i++) add_buffer(&w, i == 2, false);
   for (int n = 2 + random_below(&w.seed, MOST_OPS - 2); n > 0; n--) add_op(&w);
+  *n_lists += add_lists(&w);
   int most = random_below(&w.seed, 2) ? 0 : 1 + random_below(&w.seed, 200);
   loom_fusion_options options = {.aggressive = random_below(&w.seed, 3) == 0,
                                  .unshared = random_below(&w.seed, 3) == 0,
@@ -224,8 +254,9 @@ static void check_round(uint64_t seed, size_t *n_fused) {
   assert_true(n > 0);
   *n_fused += (size_t)w.n_ops - (size_t)n;
   check_order(&w, (size_t)n, kernels);
+  check_lists(&w, kernels);
   check_schedules(&w, (size_t)n, kernels);
-  if (n < 60) check_pairs(&w, f, (size_t)n, kernels);
+  if (n < 60 && loom_graph_lists(w.g, NULL) == 0) check_pairs(&w, f, (size_t)n, kernels);
   loom_fusion_free(f);
   loom_graph_free(w.g);
   loom_ctx_free(w.ctx);
@@ -234,8 +265,9 @@ static void check_round(uint64_t seed, size_t *n_fused) {
 static void test_random_graphs(void **state) {
   (void)state;
   uint64_t seed = test_seed("test_fusion");
-  size_t n_fused = 0;
-  for (uint64_t i = 0; i < ROUNDS; i++) check_round(seed + i, &n_fused);
+  size_t n_fused = 0, n_lists = 0;
+  for (uint64_t i = 0; i < ROUNDS; i++) check_round(seed + i, &n_fused, &n_lists);
+  assert_true(n_lists > ROUNDS / 4);
   assert_true(n_fused > 10 * ROUNDS);
 }
 

@@ -73,7 +73,7 @@ static int l_run(lua_State *L) {
   return bind_done(&s, loom_fusion_run(f));
 }
 
-/* f:kernels() -> list of {ops =, extents = {N, R}}  [-0, +1|3, v] */
+/* f:kernels() -> list of {ops =, extents = {N, R}, launch =}  [-0, +1|3, v] */
 static int l_kernels(lua_State *L) {
   bind_scope s;
   loom_fusion *f = check_fusion(&s, L);
@@ -82,11 +82,12 @@ static int l_kernels(lua_State *L) {
   if (n < 0) return bind_fail(&s);
   lua_createtable(L, (int)n, 0);
   for (ptrdiff_t i = 0; i < n; i++) {
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 3);
     bind_push_schedule(L, loom_fusion_graph(f), kernels[i].n, kernels[i].ops);
     lua_setfield(L, -2, "ops");
     bind_push_list(&s, 2, (loom_expr[]){kernels[i].extent, kernels[i].reduction_extent});
     lua_setfield(L, -2, "extents");
+    bind_set_integer(L, "launch", (lua_Integer)kernels[i].launch + 1);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -454,6 +454,30 @@ static int l_ancestors(lua_State *L) {
   return 1;
 }
 
+/* g:list {op, ...} -> number from 1 of the list that they are.  [-0, +1|3, v] */
+static int l_list(lua_State *L) {
+  bind_scope s;
+  loom_graph *g = bind_check_graph(&s, L, 1);
+  size_t n;
+  const int *ops = bind_check_ops(&s, g, 2, &n);
+  int number = loom_graph_list(g, n, ops);
+  return bind_number(&s, number < 0 ? number : number + 1);
+}
+
+/* g:lists() -> lists of names of operations.  [-0, +1, v] */
+static int l_lists(lua_State *L) {
+  bind_scope s;
+  loom_graph *g = bind_check_graph(&s, L, 1);
+  const loom_list *lists;
+  size_t n = loom_graph_lists(g, &lists);
+  lua_createtable(L, (int)n, 0);
+  for (size_t i = 0; i < n; i++) {
+    bind_push_schedule(L, g, lists[i].n, lists[i].ops);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 void bind_open_graph(lua_State *L) {
   static const luaL_Reg makers[] = {{"graph", l_graph}, {NULL, NULL}};
   static const luaL_Reg methods[] = {{"buffer", l_buffer},
@@ -462,6 +486,8 @@ void bind_open_graph(lua_State *L) {
                                      {"buffers", l_buffers},
                                      {"ops", l_ops},
                                      {"depends", l_depends},
+                                     {"list", l_list},
+                                     {"lists", l_lists},
                                      {"ancestors", l_ancestors},
                                      {"plan", bind_graph_plan},
                                      {"fusion", bind_graph_fusion},

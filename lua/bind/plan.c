@@ -2,6 +2,7 @@
 /* Plans of kernels in Lua: kernels are added with their schedule and tiling, and read as tables.
 **
 ** Invariant: no logic. */
+#include <limits.h>
 #include <string.h>
 
 #include "bind.h"
@@ -117,10 +118,11 @@ int bind_graph_schedule(lua_State *L) {
 
 /* ---- adding ------------------------------------------------------------------------------- */
 
-/* plan:kernel {schedule =, extents = {N, R}, tiling =, one_pass =, no_x =} -> number from 1.
+/* plan:kernel {schedule =, extents = {N, R}, tiling =, one_pass =, no_x =, launch =} -> number from 1.
 ** [-0, +1|3, v] */
 static int l_kernel(lua_State *L) {
-  static const char *const names[] = {"schedule", "extents", "tiling", "one_pass", "no_x", NULL};
+  static const char *const names[] = {"schedule", "extents", "tiling", "one_pass",
+                                      "no_x",     "launch",  NULL};
   bind_scope s;
   loom_plan *plan = check_plan(&s, L);
   lua_settop(L, 2);
@@ -137,7 +139,10 @@ static int l_kernel(lua_State *L) {
     info.extent = extents[0];
     info.reduction_extent = extents[1];
   }
-  lua_settop(L, 6);
+  lua_settop(L, 5);
+  lua_Integer launch = lua_getfield(L, 2, "launch") == LUA_TNIL ? 0 : luaL_checkinteger(L, 6);
+  luaL_argcheck(L, launch >= 0 && launch <= INT_MAX, 2, "launch: a number from 1 on expected");
+  info.launch = (int)launch;
   if (lua_getfield(L, 2, "tiling") != LUA_TNIL) info.tiling = bind_check_tiling(&s, 7);
   int number = loom_plan_kernel(plan, &info);
   return bind_number(&s, number < 0 ? number : number + 1);
@@ -372,6 +377,7 @@ static void push_kernel(bind_scope *s, const loom_graph *g, const loom_kernel *k
   bind_push_schedule(L, g, k->info.n, k->info.schedule);
   lua_setfield(L, -2, "schedule");
   bind_set_expr(s, "flops", k->flops);
+  if (k->info.launch > 0) bind_set_integer(L, "launch", k->info.launch);
   if (k->ranges) set_loops_facts(s, g, k);
 }
 

@@ -25,6 +25,10 @@ reasons.sentences = {
   node_between = "another operation must run behind %first and before %second",
   little_shared_data = "neither needs the other, and less than 10 bytes are common to both",
   too_far = "neither needs the other, and more than 64 operations are between them",
+  list_lengths_differ = "both are lists of operations that are launched at once, of different"
+    .. " lengths",
+  list_members_mixed = "in a list that is launched at once, a member may need only the one that it"
+    .. " is fused with, and a single operation goes with one member alone",
   cycle = "another kernel must run behind one of them and before the other",
   split_scan = "a scan that runs in several passes is in no kernel with a reduction",
   reduction_extents_differ = "both reduce, over different loops: %extents1 and %extents2",

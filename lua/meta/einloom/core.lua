@@ -578,6 +578,8 @@ function core.index_narrow(extent, sizes, options) end
 ---@field ops fun(self: einloom.CoreGraph): einloom.OpFacts[]
 ---@field depends fun(self: einloom.CoreGraph, op: string, on: string): boolean
 ---@field ancestors fun(self: einloom.CoreGraph, op: string): string[]
+---@field list fun(self: einloom.CoreGraph, operations: string[]): integer?, string?, string?
+---@field lists fun(self: einloom.CoreGraph): string[][]
 ---@field schedule fun(self: einloom.CoreGraph, operations: string[], extents: einloom.Number[]): string[]?, string?, string?
 ---@field candidates fun(self: einloom.CoreGraph, op: string, extents: einloom.Number[]): { buffer?: string, score: einloom.Expr, tiling: einloom.Tiling }[]?, string?, string?
 ---@field block_tilings fun(self: einloom.CoreGraph, schedule: string[], extents: einloom.Number[], max_tiles?: integer): einloom.Tiling[]?, string?, string?
@@ -600,7 +602,8 @@ function core.graph(options) end
 ---Extents by prefix, outermost first.
 ---@alias einloom.Tiling { [1]: einloom.Prefix, [2]: einloom.Number }[]
 ---schedule: operations, "reduction_off", "reduction_on". extents: of the kernel and of its reduction.
----@alias einloom.KernelInfo { schedule: string[], extents?: einloom.Number[], tiling?: einloom.Tiling, one_pass?: boolean, no_x?: boolean }
+---launch: kernels of one number, planned in a row, are launched at once.
+---@alias einloom.KernelInfo { schedule: string[], extents?: einloom.Number[], tiling?: einloom.Tiling, one_pass?: boolean, no_x?: boolean, launch?: integer }
 ---@alias einloom.KernelAccess { kind: "load"|"store"|"store_reduced", buffer: string, index?: einloom.Expr, simplified?: einloom.Expr, indirect?: boolean, broadcasted?: boolean, narrow?: boolean, strides?: table<einloom.Prefix, einloom.Expr> }
 ---@alias einloom.KernelOp { op: string, reduction_on: boolean, pointwise: einloom.Expr[], reduction: einloom.Expr[], accesses: einloom.KernelAccess[] }
 ---@alias einloom.TrafficDim { contiguous: integer, broadcast: integer, other: integer, bytes_contiguous_or_broadcast: einloom.Expr, bytes_other: einloom.Expr }
@@ -611,7 +614,7 @@ function core.graph(options) end
 ---@alias einloom.TemplatePart { role: "input"|"output", buffer: string, tiling: einloom.Tiling, entries: einloom.RangeEntry[], first: integer, last: integer, keeps_zero: boolean, keeps_type: boolean }
 ---All but kind, schedule and flops only of kernels with loops; hint only of reductions; template and
 ---parts only around a template, memory only of others.
----@alias einloom.KernelFacts { kind: einloom.OpKind, schedule: string[], flops: einloom.Expr, extents: einloom.Expr[], tiling: einloom.Tiling, one_pass: boolean, no_x: boolean, entries: einloom.RangeEntry[], ops: einloom.KernelOp[], narrow: boolean, narrow_proved: boolean, hint?: string, memory?: { one_pass: einloom.Traffics, looped: einloom.Traffics }, in_place: string[][], arguments: { kind: "buffer"|"in_place"|"size", buffer?: string, symbol?: einloom.Expr, written: boolean }[], never_stored: string[], mixed_layouts: string[][], bytes?: einloom.Expr, template?: string, parts?: einloom.TemplatePart[] }
+---@alias einloom.KernelFacts { kind: einloom.OpKind, schedule: string[], flops: einloom.Expr, launch?: integer, extents: einloom.Expr[], tiling: einloom.Tiling, one_pass: boolean, no_x: boolean, entries: einloom.RangeEntry[], ops: einloom.KernelOp[], narrow: boolean, narrow_proved: boolean, hint?: string, memory?: { one_pass: einloom.Traffics, looped: einloom.Traffics }, in_place: string[][], arguments: { kind: "buffer"|"in_place"|"size", buffer?: string, symbol?: einloom.Expr, written: boolean }[], never_stored: string[], mixed_layouts: string[][], bytes?: einloom.Expr, template?: string, parts?: einloom.TemplatePart[] }
 
 ---Addresses in the common loops of a kernel (n0, n1, ...), what is walked along each, a suggested split.
 ---@alias einloom.Coalescing { pointwise: einloom.Expr[][], reduction: einloom.Expr[][], reads: { index: einloom.Expr, buffers: string[] }[], writes: { index: einloom.Expr, buffers: string[] }[], coalesced: { variable: einloom.Expr, score: integer }[], split?: { variable: einloom.Expr, factor: integer|einloom.Expr, score: integer } }
@@ -672,7 +675,8 @@ function core.address_points(e, loops, options) end
 ---@alias einloom.FuseScore { kind: integer, same_kind: boolean, bytes: integer, nearness: integer }
 ---reason: of the scheduler, shape: of the loops alone; nil where nothing is against it.
 ---@alias einloom.FusePair { reason?: string, shape?: string, depends: boolean, score: einloom.FuseScore }
----@alias einloom.FusedKernel { ops: string[], extents: einloom.Expr[] }
+---launch: the same for the members of a list, which come in a row.
+---@alias einloom.FusedKernel { ops: string[], extents: einloom.Expr[], launch: integer }
 
 ---@class einloom.CoreFusion: userdata
 ---@field close fun(self: einloom.CoreFusion)
