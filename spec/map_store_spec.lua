@@ -135,6 +135,31 @@ describe("a search with a store", function()
     end)
   end)
 
+  it("of a strategy without units goes on from its last checkpoint", function()
+    with_folder(function(folder)
+      local id, path, out = "chain2_two_E", folder .. "/s.db", folder .. "/out"
+      local options = { "--strategy", "annealing", "--seed", "5", "--evaluations", "400" }
+      local whole = answer_of(id, table.unpack(options))
+      local arguments = ("map '%s' --case %s --store '%s' %s"):format(cases, id, path,
+        table.concat(options, " "))
+      local kills, evaluated = 0, 0
+      for i = 1, 30 do
+        local status = signalled(arguments, "KILL", 0.3 * 1.2 ^ i, out)
+        if status == 0 then break end
+        assert.are.equal(137, status, files.read(out))
+        kills = kills + 1
+        local ok, kept = pcall(store.read, path)
+        local position = ok and kept:position()
+        if ok then kept:close() end
+        local n = position and position.checkpoint and position.checkpoint.evaluated or 0
+        assert.is_true(n >= evaluated)
+        evaluated = n
+      end
+      assert.is_true(kills > 0 and (kills < 3 or evaluated > 0))
+      assert.are.equal(whole, without_time(files.read(out)))
+    end)
+  end)
+
   it("ends at a limit of time with the best so far, and goes on from there", function()
     with_folder(function(folder)
       local id, path = "tpu_matmuls_E", folder .. "/s.db"

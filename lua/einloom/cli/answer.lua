@@ -7,9 +7,7 @@ local terminal = require "einloom.cli.terminal"
 
 local answer = {}
 
-local reasons = {
-  interrupt = "Ctrl-C", time = "the limit of time", evaluations = "the limit of evaluations",
-}
+local reasons = { interrupt = "Ctrl-C", time = "the limit of time" }
 
 -- The least that the value of the objective can be, where there is one value.
 local function bound_of(search, p)

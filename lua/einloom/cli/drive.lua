@@ -29,31 +29,31 @@ local function step(search, signals)
   return more, search:progress().stopped
 end
 
---- Runs the search; why it was stopped ("interrupt", "time", ...), or nil when all is done.
+local function show(search, time)
+  terminal.write_error("\r\27[K" .. progress.line(search:progress(), search.space.case, time))
+end
+
+--- Runs the search; why it was stopped before its end ("interrupt" or "time"), or nil.
 ---@param search einloom.Search
----@param options { time: number?, shown: boolean, before_report: fun() } with seconds; whether
---- lines about the search are shown, and what comes before each
+---@param options { time: number?, shown: boolean, keep: fun() } with seconds; whether lines about
+--- the search are shown; what keeps its position, before anything is said about it
 ---@return string? stopped
 function drive.run(search, options)
   local signals, last = interrupts(), core.clock()
-  local function show()
-    options.before_report()
-    terminal.write_error("\r\27[K" .. progress.line(search:progress(),
-      search.space.case, options.time))
-  end
   signals.catch(core.default, options.time)
   local ok, more, stopped
   repeat
     ok, more, stopped = pcall(step, search, signals)
-    if options.shown and core.clock() - last >= pace then
-      show()
+    if ok and core.clock() - last >= pace then
+      options.keep()
+      if options.shown then show(search, options.time) end
       last = core.clock()
     end
   until not ok or not more
   signals.release()
   if options.shown then terminal.write_error "\r\27[K" end
   if not ok then error(more, 0) end
-  return stopped
+  return stopped ~= "evaluations" and stopped or nil
 end
 
 return drive

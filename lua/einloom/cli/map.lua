@@ -122,7 +122,7 @@ function map.run(args)
   local kept <close> = open_store(args, space, shard, given, identity)
   local search, keep = start(space, options, shard, kept)
   local stopped = drive.run(search, {
-    time = options.time, shown = terminal.is_terminal(), before_report = keep,
+    time = options.time, shown = terminal.is_terminal(), keep = keep,
   })
   local points = answer.points(search)
   keep()

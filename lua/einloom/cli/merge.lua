@@ -98,7 +98,7 @@ local function run(parts, args)
     threads = input.number(args, "threads", "integer"),
   }
   local stopped = drive.run(search, {
-    shown = terminal.is_terminal(), before_report = function() end,
+    shown = terminal.is_terminal(), keep = function() end,
   })
   local source = first.search.source
   return answer.give(search, answer.points(search), stopped,
