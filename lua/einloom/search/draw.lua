@@ -125,11 +125,12 @@ local function draw_uneven(step, own, fixed, rng)
 end
 
 --- Chains of tiles of the variables of which a loop has not any tile.
+---@param options table of the space
 ---@param step einloom.SearchStep
 ---@param own einloom.Nest
 ---@return table<integer, integer[][]>
-function draw.limited(step, own)
-  if not own.lists and next(own.limited) then own.lists = tiles_of.chains(step, own) end
+function draw.limited(options, step, own)
+  if not own.lists and next(own.limited) then own.lists = tiles_of.chains(options, step, own) end
   local lists = {}
   for variable in ipairs(own.of_variable) do
     if own.limited[variable] then lists[variable] = own.lists[variable] end
@@ -137,8 +138,8 @@ function draw.limited(step, own)
   return lists
 end
 
-local function draw_chains(step, own, rng)
-  local chains, lists = {}, draw.limited(step, own)
+local function draw_chains(options, step, own, rng)
+  local chains, lists = {}, draw.limited(options, step, own)
   for variable in ipairs(own.of_variable) do
     if lists[variable] then chains[variable] = rng:pick(lists[variable]) end
   end
@@ -175,7 +176,7 @@ local function draw_tiles(space, i, number, places, may_fuse, rng)
   local ways = may_fuse and rng:shuffle(fill.outer_ways(own)) or { {} }
   local part, start
   for _ = 1, next(own.limited) and LIMITED or 1 do
-    local chains = draw_chains(space.steps[i], own, rng)
+    local chains = draw_chains(space.options, space.steps[i], own, rng)
     part, start = draw.least(space, i, number, fixed, wish, ways, inside, chains)
     if not part and inside then
       part, start = draw.least(space, i, number, fixed, wish, ways, nil, chains)

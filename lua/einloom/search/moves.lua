@@ -165,8 +165,8 @@ local function each_trips(step, own, trips, visit)
 end
 
 -- Each other chain of tiles of a variable of which a loop has not any tile.
-local function each_chain(step, own, tiles, visit)
-  local lists = draw.limited(step, own)
+local function each_chain(options, step, own, tiles, visit)
+  local lists = draw.limited(options, step, own)
   for variable in ipairs(own.of_variable) do
     for _, chain in ipairs(lists[variable] or {}) do
       local new, same = table.move(tiles, 1, #tiles, 1, {}), true
@@ -229,8 +229,8 @@ end
 local function with_template(space, i, state, number)
   local step, own = space.steps[i], nest.of(space, space.shape_of[i], number)
   local wish = taken_over(own, state.nest, state.trips)
-  local chains = {}
-  for variable, list in pairs(draw.limited(step, own)) do chains[variable] = list[1] end
+  local chains, lists = {}, draw.limited(space.options, step, own)
+  for variable, list in pairs(lists) do chains[variable] = list[1] end
   return (draw.least(space, i, number, { tile = {}, order = {}, n = 0 }, wish,
     fill.outer_ways(own), nil, chains))
 end
@@ -243,7 +243,7 @@ local function each_part(space, i, choice, visit)
   end)
   local function visit_tiles(tiles) visit(with_tiles(space, i, choice, state, tiles)) end
   each_uneven(space.steps[i], state.nest, choice.tiles, visit_tiles)
-  each_chain(space.steps[i], state.nest, choice.tiles, visit_tiles)
+  each_chain(space.options, space.steps[i], state.nest, choice.tiles, visit_tiles)
   each_order(space, i, choice, state, visit)
   for number in ipairs(space:list(i)) do
     if number ~= choice.template then visit(with_template(space, i, state, number)) end
@@ -290,7 +290,7 @@ local function draw_part(space, i, choice, rng)
     return trips and with_trips(space, i, choice, state, trips)
   elseif kind == 7 then
     each_uneven(space.steps[i], state.nest, choice.tiles, note)
-    each_chain(space.steps[i], state.nest, choice.tiles, note)
+    each_chain(space.options, space.steps[i], state.nest, choice.tiles, note)
     local tiles = rng:pick(list)
     return tiles and with_tiles(space, i, choice, state, tiles)
   elseif kind == 8 then

@@ -88,12 +88,14 @@ local function read_spatial(self)
   for _, loop in ipairs(self.loops) do
     local d = loop.dim
     if d and not seen[d] then
-      seen[d] = true
-      self.spatial[#self.spatial + 1] = {
+      local row = #self.spatial + 1
+      seen[d] = row
+      self.spatial[row] = {
         component = self.template.way.levels[loop.level].name, dim = d.name, count = d.count,
-        min_fraction = d.min_fraction, of = d,
+        min_fraction = d.min_fraction, of = d, row = row,
       }
     end
+    loop.row = d and seen[d]
   end
 end
 

@@ -85,34 +85,44 @@ local function check_fused(options, step, nest, trips)
   return nil
 end
 
--- Of one level, a variable is spread over one dimension.
+--- Whether a variable is spread over two dimensions of one level.
+---@param nest einloom.Nest
+---@param variable integer
+---@param trips table<integer, integer> of its loops
+---@return boolean
+function rules.is_spread_twice(nest, variable, trips)
+  local over = {}
+  for _, k in ipairs(nest.of_variable[variable]) do
+    local loop = nest.loops[k]
+    if loop.dim and trips[k] > 1 then
+      if over[loop.level] and over[loop.level] ~= loop.dim then return true end
+      over[loop.level] = loop.dim
+    end
+  end
+  return false
+end
+
 local function check_dimensions(step, nest, trips)
-  for variable, list in ipairs(nest.of_variable) do
-    local over = {}
-    for _, k in ipairs(list) do
-      local loop = nest.loops[k]
-      if loop.dim and trips[k] > 1 then
-        if over[loop.level] and over[loop.level] ~= loop.dim then
-          return "one_spatial_dim_per_variable:" .. step.variables[variable]
-        end
-        over[loop.level] = loop.dim
-      end
+  for variable in ipairs(nest.of_variable) do
+    if rules.is_spread_twice(nest, variable, trips) then
+      return "one_spatial_dim_per_variable:" .. step.variables[variable]
     end
   end
   return nil
 end
 
-local function check_fanout(nest, trips)
-  local used = {}
-  for k, loop in ipairs(nest.loops) do
-    if loop.dim then used[loop.dim] = (used[loop.dim] or 1) * trips[k] end
-  end
-  for _, row in ipairs(nest.spatial) do
-    if (used[row.of] or 1) > row.count then return "fanout:" .. row.component .. "." .. row.dim end
+--- The rule about dimensions that uses of them break, by row of nest.spatial, or nil.
+---@param nest einloom.Nest
+---@param used integer[]
+---@return string?
+function rules.uses(nest, used)
+  local spatial = nest.spatial
+  for i, row in ipairs(spatial) do
+    if used[i] > row.count then return "fanout:" .. row.component .. "." .. row.dim end
   end
   if not nest.spread then return nil end
   local shares = {}
-  for d, dim in ipairs(nest.spread.dims) do shares[d] = spread.share(dim, used[dim.of] or 1) end
+  for d, dim in ipairs(nest.spread.dims) do shares[d] = spread.share(dim, used[dim.row]) end
   for _, use in ipairs(nest.spread.uses) do
     local at_most, lacking = true, nil
     for d, dim in ipairs(nest.spread.dims) do
@@ -122,6 +132,15 @@ local function check_fanout(nest, trips)
     if at_most and lacking then return "min_usage:" .. lacking.component .. "." .. lacking.dim end
   end
   return nil
+end
+
+local function check_uses(nest, trips)
+  local used = {}
+  for i in ipairs(nest.spatial) do used[i] = 1 end
+  for k, loop in ipairs(nest.loops) do
+    if loop.dim then used[loop.row] = used[loop.row] * trips[k] end
+  end
+  return rules.uses(nest, used)
 end
 
 --- The rule about loops that tiles break, or nil; memories are looked at by `rules.capacity`.
@@ -140,7 +159,7 @@ function rules.loops(options, step, nest, tiles)
   local trips = rules.trips(nest, tiles)
   local rule = check_fused(options, step, nest, trips)
     or options.one_spatial_dim_per_variable and check_dimensions(step, nest, trips)
-    or check_fanout(nest, trips)
+    or check_uses(nest, trips)
   if rule then return rule end
   return nil, trips
 end

@@ -8,7 +8,6 @@ local errors = require "einloom.errors"
 local goals = require "einloom.search.goals"
 local loom = require "einloom"
 local nest = require "einloom.search.nest"
-local rules = require "einloom.search.rules"
 local templates = require "einloom.search.templates"
 local tiles = require "einloom.search.tiles"
 
@@ -20,7 +19,6 @@ local template = {}
 ---@field number integer of the template among those of the einsum
 ---@field text string
 ---@field loops table[] {variable =, dimension? =, fused =, tile? = name of the open tile}
----@field n_tiles integer tiles that loops can have, rules about them not asked
 local Template = { __name = "einloom.template" }
 Template.__index = Template
 Template.__tostring = function(self) return self.text end
@@ -118,11 +116,12 @@ end
 
 local function chains(self)
   local own = self.nest
-  own.lists = own.lists or tiles.chains(self.space.steps[self.step], own)
+  own.lists = own.lists
+    or tiles.chains(self.space.options, self.space.steps[self.step], own)
   return own.lists
 end
 
---- How many tiles the loops can have, rules not asked.
+--- How many tiles the loops can have, rules about variables together not asked.
 ---@return integer
 function Template:size() return tiles.count(chains(self)) end
 
@@ -137,7 +136,7 @@ end
 --- Goes through the tiles that keep to every rule about the einsum alone.
 ---@return fun(): integer[]?
 function Template:points()
-  local each = tiles.each(self.nest, chains(self))
+  local each = tiles.each(self.space.options, self.nest, chains(self))
   return function()
     local list = each()
     while list and self:check(list) do list = each() end
@@ -150,18 +149,15 @@ end
 ---@param size? integer points of a block at most, 4096 unless given
 ---@return fun(): integer[][]?
 function Template:blocks(size)
-  local each = tiles.each(self.nest, chains(self))
-  local step, options = self.space.steps[self.step], self.space.options
+  local each = tiles.each(self.space.options, self.nest, chains(self))
   return function()
     local columns, n = {}, 0
     for k in ipairs(self.loops) do columns[k] = {} end
     while n < (size or 4096) do
       local list = each()
       if not list then break end
-      if not rules.loops(options, step, self.nest, list) then
-        n = n + 1
-        for k, tile in ipairs(list) do columns[k][n] = tile end
-      end
+      n = n + 1
+      for k, tile in ipairs(list) do columns[k][n] = tile end
     end
     return n > 0 and columns or nil
   end

@@ -52,24 +52,48 @@ local function chains(size, n, uneven, allowed)
   return list
 end
 
---- The chains of each variable of a nest.
+-- What a chain adds to the limits of all: fused loops with several trips, and the use of each
+-- dimension. Nil where it breaks a rule about its variable alone.
+local function judged(options, nest, variable, size, chain)
+  local fused, used, trips, outer = 0, {}, {}, size
+  for i in ipairs(nest.spatial) do used[i] = 1 end
+  for j, k in ipairs(nest.of_variable[variable]) do
+    local loop = nest.loops[k]
+    trips[k] = (outer + chain[j] - 1) // chain[j]
+    outer = chain[j]
+    if loop.fused and trips[k] > 1 then fused = fused + 1 end
+    if loop.dim then used[loop.row] = used[loop.row] * trips[k] end
+  end
+  if fused > options.max_fused_loops_per_rank_variable
+    or options.one_spatial_dim_per_variable and rules.is_spread_twice(nest, variable, trips) then
+    return nil
+  end
+  chain.fused, chain.used = fused, used
+  return chain
+end
+
+--- The chains of each variable of a nest that break no rule about it alone.
+---@param options table of the space
 ---@param step einloom.SearchStep
 ---@param nest einloom.Nest
 ---@return integer[][][]
-function tiles.chains(step, nest)
+function tiles.chains(options, step, nest)
   local lists = {}
   for variable, loops in ipairs(nest.of_variable) do
     local allowed = {}
     for i, k in ipairs(loops) do
       allowed[i] = nest.loops[k].tiles and set_of(nest.loops[k].tiles) or false
     end
-    lists[variable] = chains(step.sizes[step.variables[variable]], #loops,
-      rules.is_uneven(step, nest, variable), allowed)
+    local size, list = step.sizes[step.variables[variable]], {}
+    for _, chain in ipairs(chains(size, #loops, rules.is_uneven(step, nest, variable), allowed)) do
+      list[#list + 1] = judged(options, nest, variable, size, chain)
+    end
+    lists[variable] = list
   end
   return lists
 end
 
---- How many tiles there are, limits not asked.
+--- How many tiles there are, rules about variables together not asked.
 ---@param lists integer[][][]
 ---@return integer
 function tiles.count(lists)
@@ -78,36 +102,59 @@ function tiles.count(lists)
   return n
 end
 
---- Goes through all tiles: the same list again and again.
----@param nest einloom.Nest
----@param lists integer[][][]
----@return fun(): integer[]?
-function tiles.each(nest, lists)
-  local at, now, started, over = {}, {}, false, false
-  local function set(variable, i)
-    at[variable] = i
-    for j, k in ipairs(nest.of_variable[variable]) do now[k] = lists[variable][i][j] end
+-- Goes through all choices of one chain for each variable: the same list again and again.
+local function each_choice(lists)
+  local at, now, over = {}, {}, false
+  for variable, list in ipairs(lists) do
+    at[variable], now[variable] = 1, list[1]
+    over = over or #list == 0
   end
+  local first = true
   return function()
     if over then return nil end
-    if not started then
-      started = true
-      for variable = 1, #lists do
-        over = over or #lists[variable] == 0
-        if not over then set(variable, 1) end
-      end
-      if over then return nil end
+    if first then
+      first = false
       return now
     end
     for variable = #lists, 1, -1 do
-      if at[variable] < #lists[variable] then
-        set(variable, at[variable] + 1)
-        return now
-      end
-      set(variable, 1)
+      local list = lists[variable]
+      at[variable] = at[variable] % #list + 1
+      now[variable] = list[at[variable]]
+      if at[variable] > 1 then return now end
     end
     over = true
     return nil
+  end
+end
+
+-- Whether chains keep to the limits together.
+local function fits(options, nest, choice, used)
+  local fused = 0
+  for _, chain in ipairs(choice) do fused = fused + chain.fused end
+  if fused > options.max_fused_loops then return false end
+  if #nest.spatial == 0 then return true end
+  for i in ipairs(nest.spatial) do
+    local n = 1
+    for _, chain in ipairs(choice) do n = n * chain.used[i] end
+    used[i] = n
+  end
+  return not rules.uses(nest, used)
+end
+
+--- Goes through the tiles that keep to every rule about loops: the same list again and again.
+---@param options table of the space
+---@param nest einloom.Nest
+---@param lists integer[][][] of tiles.chains
+---@return fun(): integer[]?
+function tiles.each(options, nest, lists)
+  local next_choice, now, used = each_choice(lists), {}, {}
+  return function()
+    local choice = next_choice()
+    while choice and not fits(options, nest, choice, used) do choice = next_choice() end
+    for variable, chain in ipairs(choice or {}) do
+      for j, k in ipairs(nest.of_variable[variable]) do now[k] = chain[j] end
+    end
+    return choice and now
   end
 end
 
