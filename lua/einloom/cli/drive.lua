@@ -29,8 +29,9 @@ local function step(search, signals)
   return more, search:progress().stopped
 end
 
-local function show(search, time)
-  terminal.write_error("\r\27[K" .. progress.line(search:progress(), search.space.case, time))
+local function show(search, time, width)
+  local line = progress.line(search:progress(), search.space.case, time)
+  terminal.write_error("\r\27[K" .. line:sub(1, width - 1))
 end
 
 --- Runs the search; why it was stopped before its end ("interrupt" or "time"), or nil.
@@ -40,13 +41,14 @@ end
 ---@return string? stopped
 function drive.run(search, options)
   local signals, last = interrupts(), core.clock()
+  local width = options.shown and terminal.width()
   signals.catch(core.default, options.time)
   local ok, more, stopped
   repeat
     ok, more, stopped = pcall(step, search, signals)
     if ok and core.clock() - last >= pace then
       options.keep()
-      if options.shown then show(search, options.time) end
+      if options.shown then show(search, options.time, width) end
       last = core.clock()
     end
   until not ok or not more

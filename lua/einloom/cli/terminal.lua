@@ -68,6 +68,15 @@ function terminal.write_error(text) err:write(text) end
 --- Whether people see the stream of errors while it is written.
 function terminal.is_terminal() return err == io.stderr and os.execute "test -t 2" == true end
 
+--- Characters in a line of the terminal on the stream of errors, 80 where that is not known.
+function terminal.width()
+  local pipe = io.popen "stty size 2>/dev/null <&2"
+  local text = pipe and pipe:read "a" or ""
+  if pipe then pipe:close() end
+  local width = math.tointeger(text:match "^%d+ (%d+)")
+  return width and width > 0 and width or 80
+end
+
 --- Where the standard output is for the answer alone, what a script prints goes to the other one.
 function terminal.print_to_err()
   io.output(io.stderr)

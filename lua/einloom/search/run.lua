@@ -172,7 +172,8 @@ end
 
 --- How far the search is: `phase` with `done` of `total` units, mappings `evaluated`, `candidates`
 --- looked at one way or another, those that broke a rule by its name, the figures of the `best` so
---- far, a `bound` that no mapping is below, `seconds`, `finished`, and what `stopped` it.
+--- far, a `bound` that no mapping is below, `seconds` in all and in this phase (`phase_seconds`),
+--- `finished`, and what `stopped` it.
 ---@return table
 function Search:progress()
   local fallen = {}
@@ -182,6 +183,7 @@ function Search:progress()
     fallen = fallen, best = goals.best(self.space.case, self.points)[1], seconds = self.seconds,
     finished = self.finished or false, stopped = self.stopped,
     candidates = math.max(self.noted.candidates or 0, self.evaluated), bound = self.noted.bound,
+    phase_seconds = self.seconds - (self.phase_began or 0),
   }
 end
 
@@ -209,6 +211,7 @@ end
 ---@param done? integer
 ---@param total? integer
 function Search:pause(phase, done, total)
+  if phase ~= self.phase then self.phase_began = self.seconds end
   self.phase, self.done, self.total = phase, done or 0, total
   coroutine.yield()
 end

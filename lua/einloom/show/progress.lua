@@ -12,7 +12,7 @@ local function count(n)
       return ("%.3g%s"):format(n / scale, unit[2])
     end
   end
-  return ("%d"):format(n)
+  return ("%.0f"):format(n)
 end
 
 local function duration(seconds)
@@ -34,11 +34,11 @@ function progress.gap(best, bound)
   return ("at most %.3g %% above the best"):format(100 * (best / bound - 1))
 end
 
--- Seconds that are left: of the limit, or as the units go.
+-- Seconds that are left: of the limit, or of the phase as its units go.
 local function left(p, limit)
   local remaining
   if p.total and p.total > 0 and p.done > 0 then
-    remaining = p.seconds * (p.total - p.done) / p.done
+    remaining = p.phase_seconds * (p.total - p.done) / p.done
   end
   if limit then remaining = math.min(remaining or math.huge, math.max(limit - p.seconds, 0)) end
   return remaining
