@@ -239,12 +239,12 @@ describe("loops keep a pair of operations apart:", function()
 end)
 
 describe("every reason", function()
-  it("of the core is one that some graph here gives", function()
+  it("of the core is one that some graph here, or of the lists, gives", function()
     local function text(path)
       local file <close> = assert(io.open(path))
       return file:read "a"
     end
-    local spec, n = text "spec/fusion_spec.lua", 0
+    local spec, n = text "spec/fusion_spec.lua" .. text "spec/lists_spec.lua", 0
     for name in text("core/einloom/fusion.h"):gmatch 'X%(LOOM_FUSE_[A-Z_]+, "([a-z_]+)"%)' do
       if name ~= "ok" and name ~= "error" then
         n = n + 1
@@ -294,6 +294,18 @@ describe("an update in place", function()
     local g = graph(buffers, { pointwise("w", "x", "a"), update("u", { { "x", p0 } }, p0 // 2),
       pointwise("r", "x", "y") })
     assert.are.equal("access_mismatch", reason(g, "w", "u"))
+  end)
+
+  it("joins what reads the old elements only where each is updated once", function()
+    local function old(kind)
+      local g = graph(buffers, {
+        { name = "r", loops = { { p0, 64 } }, reads = { { "a", p0 // 2 } },
+          writes = { { "y", p0 } } },
+        update("u", { { "y", p0 } }, p0 // 2, { kind = kind }) })
+      return reason(g, "r", "u")
+    end
+    assert.are.equal("access_mismatch", old "scatter")
+    assert.is_nil(old "pointwise")
   end)
 
   it("is read when all of it is made, also at the same index", function()

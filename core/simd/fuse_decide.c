@@ -157,13 +157,14 @@ static bool is_met(const loom_fusion *f, const loom_group *b, const loom_dep *re
 
 /* ---- updates in place --------------------------------------------------------------------- */
 
-/* The one write of a buffer, NULL unless it is at an index that is known. */
+/* The one write of a buffer, NULL unless it is at an index that is known and each element is written
+** at one step. */
 static const loom_dep *update_of(const loom_fusion *f, int buffer) {
   const loom_op *op = loom_fusion_op(f, f->graph->buffers.at[buffer].writer);
   const loom_dep *found = NULL;
   for (size_t i = 0; i < op->n_dep_writes; i++) {
     if (op->dep_writes[i]->buffer != buffer) continue;
-    if (found) return NULL;
+    if (found || op->kind == LOOM_OP_SCATTER) return NULL;
     found = op->dep_writes[i];
   }
   return found && found->mode == LOOM_USE_INDEXED && !found->indirect ? found : NULL;
