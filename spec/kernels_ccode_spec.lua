@@ -276,7 +276,7 @@ local function random_graph()
     if n == 1 and #rows > 0 then return any(rows) .. "[i]" end
     if n == 2 and #columns > 0 then return any(columns) .. "[j]" end
     if n == 3 then return any(matrices) .. "[j,i]" end
-    if n == 4 then return any(matrices) .. "[i//2,(j+3)%N]" end
+    if n == 4 then return any(matrices) .. any { "[i//2,(j+3)%N]", "[i//2,j]" } end
     if n == 5 then return ("select(j < i, %s[i,j], i)"):format(any(matrices)) end
     return any(matrices) .. "[i,j]"
   end
@@ -423,5 +423,28 @@ describe("the C of a kernel", function()
     refused({ { "a" } }, "node 'b' is in no group")
     refused({ { "a", "b" }, { "a" } }, "node 'a' is in two groups")
     assert.are.equal(2, #plan.kernels(g))
+  end)
+
+  it("is refused where an update meets other elements", function()
+    local function refused(pattern, einsums, groups)
+      local g = graph.new { einsums = einsums, sizes = { i = 8 },
+        tensors = { x = { sizes = { 9 } } } }
+      local ok, e = pcall(plan.kernels, g, { groups = groups })
+      assert.is_false(ok)
+      assert.matches(pattern, tostring(e))
+    end
+    local shifted = { "y[i] = x[i+1]", "update x[i] = y[i] * 2", "z[i] = x[i] + 1" }
+    refused("x updates x while its kernel uses other elements", shifted, { { "y", "x", "z" } })
+    refused("node 'x' updates x, which node 'y' of a later group reads",
+      { "y[i] = x[i]", "update x[i] = 2" }, { { "x" }, { "y" } })
+    refused("node 'z' reads x, which a later group makes", shifted, { { "y" }, { "z" }, { "x" } })
+    refused("y reads x as it was before its kernel updated it",
+      { "y[i] = x[i]", "update x[i] = 2" }, { { "x", "y" } })
+    refused("b_2 updates b while its kernel uses other elements",
+      { "b[i] = x[i]", "update b[7-i] += 1" }, { { "b", "b_2" } })
+    refused("u updates a while", { "a[i] = x[i]", "u: update a[i//2] += 1" }, { { "a", "u" } })
+    local g = graph.new { einsums = { "y[i] = x[i]", "update x[i] += 2", "z[i] = x[i]" },
+      sizes = { i = 8 }, tensors = { x = { sizes = { 9 } } } }
+    assert.are.equal(1, #plan.kernels(g, { groups = { { "y", "x", "z" } } }))
   end)
 end)

@@ -407,7 +407,9 @@ function graph.new(t)
   for i, entry in ipairs(texts_of(t.einsums)) do made[i] = read_node(state, entry) end
   for name in pairs(state.tensors) do
     if not state.tensors[name].place then
-      errors.raise(KIND, ("no einsum mentions '%s'%s"):format(name, errors.hint(name, state.order)),
+      local known = {}
+      for _, own in ipairs(state.order) do known[#known + 1] = not own:find "'" and own or nil end
+      errors.raise(KIND, ("no einsum mentions '%s'%s"):format(name, errors.hint(name, known)),
         { path = "tensors." .. tostring(name) })
     end
   end

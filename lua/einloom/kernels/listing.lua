@@ -5,6 +5,7 @@
 local core = require "einloom.core"
 local loops = require "einloom.kernels.loops"
 local plan = require "einloom.kernels.plan"
+local program = require "einloom.kernels.program"
 local reasons = require "einloom.kernels.reasons"
 
 local listing = {}
@@ -29,7 +30,7 @@ end
 
 local function names(texts)
   local found = list()
-  for i, text in ipairs(texts) do found[i] = loops.named(text) end
+  for i, text in ipairs(texts) do found[i] = program.named(text) end
   return found
 end
 
@@ -50,7 +51,7 @@ end
 
 local function access_of(kind, statement, use, memory)
   local access = use.access
-  local entry = { kind = kind, tensor = loops.named(use.tensor), memory = memory }
+  local entry = { kind = kind, tensor = program.named(use.tensor), memory = memory }
   if access.simplified then entry.index = loops.index_text(statement, access.simplified) end
   if access.indirect then entry.gathered = true end
   if access.broadcasted then entry.broadcasted = true end
@@ -112,7 +113,7 @@ end
 local function arguments_of(facts)
   local found = list()
   for i, argument in ipairs(facts.arguments) do
-    found[i] = { kind = argument.kind, tensor = argument.buffer and loops.named(argument.buffer),
+    found[i] = { kind = argument.kind, tensor = argument.buffer and program.named(argument.buffer),
       written = argument.written,
       size = argument.symbol and tostring(argument.symbol) }
   end
@@ -125,7 +126,7 @@ end
 
 local function layout_of(graph, name)
   local tensor = graph.tensors[name]
-  return { tensor = loops.named(name), sizes = plain_list(tensor.sizes),
+  return { tensor = program.named(name), sizes = plain_list(tensor.sizes),
     strides = plain_list(tensor.strides) }
 end
 
@@ -176,8 +177,8 @@ local function add_call(made, entry, ops)
   local op = ops[made.call.name]
   entry.call = made.call.call
   entry.reads, entry.writes = list(), list()
-  for i, use in ipairs(made.call.reads) do entry.reads[i] = loops.named(use.tensor) end
-  for i, use in ipairs(made.call.writes) do entry.writes[i] = loops.named(use.tensor) end
+  for i, use in ipairs(made.call.reads) do entry.reads[i] = program.named(use.tensor) end
+  for i, use in ipairs(made.call.writes) do entry.writes[i] = program.named(use.tensor) end
   entry.bytes = 0
   if made.call.kind == "nop" then return end
   for _, deps in ipairs { op.dep_reads, op.dep_writes } do
@@ -217,7 +218,7 @@ local function shared_by(ops, first, second)
         local other = users[dep.buffer]
         if other and not seen[dep.buffer] then
           seen[dep.buffer] = true
-          tensors[#tensors + 1] = loops.named(dep.buffer)
+          tensors[#tensors + 1] = program.named(dep.buffer)
           pair = pair or list { other, name }
         end
       end

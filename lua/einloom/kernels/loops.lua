@@ -16,11 +16,7 @@ local power = {
 
 local access_text
 
---- What a tensor is called: one that was updated in place keeps its name.
----@param tensor string
----@return string
-function loops.named(tensor) return (tensor:gsub("'%d+$", "")) end
-local named = loops.named
+local named = program.named
 
 --- An index with the loads in place of the values that they give.
 ---@param statement einloom.Statement

@@ -41,6 +41,19 @@ local function fused_groups(graph)
   return fusion:kernels(), fusion:refusals()
 end
 
+-- An update comes behind what makes and what reads the tensor as it was.
+local function check_update(graph, node, place)
+  local old = graph.tensors[node.updates]
+  for _, before in ipairs(table.move(graph.readers[old.name], 1, #graph.readers[old.name], 2,
+    { old.writer or node })) do
+    if place[before.name] > place[node.name] then
+      errors.raise(KIND, ("node '%s' updates %s, which node '%s' of a later group %s"):format(
+        node.name, program.named(old.name), before.name, before == old.writer and "makes"
+        or "reads"))
+    end
+  end
+end
+
 -- Each node is in one group, behind the groups that make what it reads or in the same.
 local function check_members(graph, groups)
   local place = {}
@@ -58,9 +71,10 @@ local function check_members(graph, groups)
       local writer = graph.tensors[read.tensor].writer
       if writer and place[writer.name] > place[node.name] then
         errors.raise(KIND, ("node '%s' reads %s, which a later group makes"):format(node.name,
-          read.tensor))
+          program.named(read.tensor)))
       end
     end
+    if node.updates then check_update(graph, node, place) end
   end
 end
 

@@ -75,6 +75,12 @@ local function trees_of(facts)
   return grid, reduction
 end
 
+--- What a tensor is called: one that was updated in place keeps its name.
+---@param tensor string
+---@return string
+function program.named(tensor) return (tensor:gsub("'%d+$", "")) end
+local named = program.named
+
 local function refuse(message) errors.raise("bad_plan", message) end
 
 -- Whether two indices are one where variables of length 1 are 0.
@@ -92,6 +98,33 @@ local function same_index(facts, a, b)
   return without(a):eq(without(b)) == true
 end
 
+-- An update in place changes what other statements of the kernel read and make at other points of
+-- its loops, unless all of them do at the element that they update.
+local function check_update(state, statement)
+  local node, write = statement.node, statement.writes[1]
+  local uses = { state.written[node.updates] }
+  for _, load in ipairs(state.loaded[node.updates] or {}) do uses[#uses + 1] = load end
+  for _, use in ipairs(uses) do
+    local same = node.kind ~= "scatter" and not use.scattered
+      and same_index(state.program.facts, use.index, write.index)
+    if use.statement ~= statement and not same then
+      refuse(("%s updates %s while its kernel uses other elements: they cannot be one kernel")
+        :format(node.name, named(node.updates)))
+    end
+  end
+end
+
+-- Notes what is read from memory; what the kernel has updated is not there any more.
+local function note_load(state, statement, access)
+  local tensor, list = state.graph.tensors[access.buffer], state.loaded[access.buffer] or {}
+  if tensor.updated_by and state.written[tensor.updated_by] then
+    refuse(("%s reads %s as it was before its kernel updated it"):format(statement.node.name,
+      named(access.buffer)))
+  end
+  state.loaded[access.buffer] = list
+  list[#list + 1] = { index = access.simplified, statement = statement }
+end
+
 -- Where the results of earlier statements are.
 local function load_of(state, statement, access, section)
   local written = state.written[access.buffer]
@@ -99,6 +132,7 @@ local function load_of(state, statement, access, section)
     refuse(("%s reads %s before its kernel has made it"):format(statement.node.name, access.buffer))
   end
   if not written then
+    note_load(state, statement, access)
     state.touch(access.buffer)
     return { tensor = access.buffer, index = access.simplified, held = false, access = access }
   end
@@ -159,6 +193,7 @@ local function add_statement(state, op, section)
     statement.writes[i - n] =
       { tensor = access.buffer, index = access.simplified, access = access }
   end
+  if node.updates then check_update(state, statement) end
   section.statements[#section.statements + 1] = statement
   return statement
 end
@@ -308,7 +343,7 @@ function program.new(graph, facts, name)
   made.members = {}
   for _, op in ipairs(facts.ops) do made.members[graph:node(op.op)] = true end
   local state = {
-    graph = graph, program = made, written = {}, members = made.members,
+    graph = graph, program = made, written = {}, loaded = {}, members = made.members,
     needed = needed_outside(graph, made.members), touch = touching(made),
   }
   made.sections = sections_of(state, facts)
