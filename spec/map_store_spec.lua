@@ -225,6 +225,18 @@ describe("shards", function()
     end)
   end
 
+  it("have a certificate together", function()
+    with_folder(function(folder)
+      local paths, proof = {}, folder .. "/proof"
+      for i = 1, 2 do
+        paths[i] = ("%s/%d.db"):format(folder, i)
+        command("map", cases, "--case", "chain1_simple_E", "--store", paths[i], "--shard", i .. "/2")
+      end
+      assert.are.equal(0, (command("merge", paths[1], paths[2], "--certificate", proof)))
+      assert.are.equal(0, (command("certify", proof)))
+    end)
+  end)
+
   it("of what scripts and mappings with holes say give the answer of the whole search", function()
     with_folder(function(folder)
       local script = folder .. "/s.lua"
@@ -326,7 +338,8 @@ describe("shards", function()
     for _, arguments in ipairs {
       { "--shard", "1/2" }, { "--shard", "3/2", "--store", "x.db" },
       { "--shard", "0/2", "--store", "x.db" }, { "--shard", "x", "--store", "x.db" },
-      { "--shard", "1/2", "--store", "x.db", "--strategy", "other" },
+      { "--shard", "1/2", "--store", "x.db", "--strategy", "random" },
+      { "--shard", "1/2", "--store", "x.db", "--certificate", "x" },
     } do
       local status, out, err = command("map", cases, "--case", "chain1_simple_E",
         table.unpack(arguments))

@@ -136,6 +136,16 @@ describe("a store", function()
     assert.matches("cannot be opened", nowhere, 1, true)
   end)
 
+  it("says what to install where SQLite is not there", function()
+    local name = "luasql.sqlite3"
+    local loaded, preload = package.loaded[name], package.preload[name]
+    package.loaded[name], package.preload[name] = nil, function() error "not there" end
+    local ok, message = pcall(refusal, store.open, "/nowhere/x.db", search(), units)
+    package.loaded[name], package.preload[name] = loaded, preload
+    assert.is_true(ok, message)
+    assert.matches("install the Debian package lua-sql-sqlite3", message, 1, true)
+  end)
+
   it("refuses another version", function()
     with_path(function(path)
       store.open(path, search(), units):close()

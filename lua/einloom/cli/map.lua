@@ -71,6 +71,9 @@ local function shard_of(args)
     terminal.fail("usage", ("--shard expects I/N with I from 1 to N, not '%s'"):format(args.shard))
   end
   if not args.store then terminal.fail("usage", "--shard needs a --store for what it finds") end
+  if args.certificate then
+    terminal.fail("usage", "--shard proves nothing alone: `einloom merge` takes --certificate")
+  end
   if args.strategy ~= "optimal" then
     terminal.fail("usage", "--shard is for the strategy optimal: others have no units of work")
   end
