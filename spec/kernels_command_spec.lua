@@ -190,6 +190,31 @@ describe("the JSON of kernels", function()
   end)
 end)
 
+describe("the manual of the output", function()
+  -- Names that are keys of objects by their meaning: loops, prefixes.
+  local function keys_of(value, into)
+    for key, entry in pairs(value) do
+      local own = key ~= "loops" and key ~= "strides"
+      if type(key) == "string" then into[key] = true end
+      if type(entry) == "table" and own then keys_of(entry, into) end
+    end
+    return into
+  end
+
+  it("names every key of the JSON", function()
+    local text = files.read(files.root "doc/output.md"):match "\n## Kernels\n(.-)\n## "
+    local keys, n = keys_of(json(recorded, "--tiling", "best"), {}), 0
+    for _, name in ipairs { "attention", "histogram", "transpose" } do
+      keys_of(json(example(name), "--tiling", "best"), keys)
+    end
+    for key in pairs(keys) do
+      assert.truthy(text:find("`[^`]*%f[%w_]" .. key .. "%f[^%w_][^`]*`"), key)
+      n = n + 1
+    end
+    assert.is_true(n > 40)
+  end)
+end)
+
 describe("reasons", function()
   -- The names in the core's list, but the first, which is of pairs that are fused.
   local function of_core()

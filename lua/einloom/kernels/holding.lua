@@ -211,26 +211,22 @@ local function hold_sections(state, sections, value)
   end
 end
 
--- Whether what is loaded depends on every loop of the grid: otherwise other points of the grid use
--- it too, and memories above the grid are to hold it.
-local function is_own(state, value)
-  local n, own = 0, 0
-  for _, variable in ipairs(state.variables) do n = n + (variable.reduced and 0 or 1) end
-  for _, variable in ipairs(variables_in(state, value.access)) do
-    own = own + (variable.reduced and 0 or 1)
-  end
-  return n == own
+-- How many of the variables are loops over the reduction, or not.
+local function count(variables, reduced)
+  local n = 0
+  for _, variable in ipairs(variables) do n = n + (variable.reduced == reduced and 1 or 0) end
+  return n
+end
+
+-- Whether the value depends on every loop of the grid, or over the reduction.
+local function follows(state, value, reduced)
+  return count(variables_in(state, value.access), reduced) == count(state.variables, reduced)
 end
 
 -- Whether the value is the same all along a loop over the reduction in which it is used.
 local function is_steady(state, sections, value)
-  local n, own = 0, 0
-  for _, variable in ipairs(state.variables) do n = n + (variable.reduced and 1 or 0) end
-  for _, variable in ipairs(variables_in(state, value.access)) do
-    own = own + (variable.reduced and 1 or 0)
-  end
   for section in pairs(value.sections) do
-    if sections[section].inside and own < n then return true end
+    if sections[section].inside then return not follows(state, value, true) end
   end
   return false
 end
@@ -247,7 +243,8 @@ end
 
 local function hold(state, sections, value)
   local reduces = value.writer and value.writer.item.reduces
-  local alone = #value.uses == 1 or not is_own(state, value)
+  -- What other points of the grid use too is for memories above the grid to hold.
+  local alone = #value.uses == 1 or not follows(state, value, false)
   if not value.writer and not value.apart and alone then
     return hold_read(state, sections, value)
   end
@@ -260,17 +257,17 @@ end
 
 -- The sections with what is loaded before all of them and stored behind each.
 local function with_copies(state, sections)
-  local all, new_place = {}, {}
-  local function add(copies, inside)
-    for _, copy in ipairs(copies or {}) do all[#all + 1] = { inside = inside, items = { copy } } end
+  local all, places = {}, {}
+  local function add(copies)
+    for _, copy in ipairs(copies or {}) do all[#all + 1] = { inside = true, items = { copy } } end
   end
-  add(state.before, true)
+  add(state.before)
   for s, section in ipairs(sections) do
     all[#all + 1] = section
-    new_place[s] = #all
-    add(state.behind[s], true)
+    places[s] = #all
+    add(state.behind[s])
   end
-  for _, one in ipairs(state.holds) do one.section = one.section and new_place[one.section] end
+  for _, one in ipairs(state.holds) do one.section = one.section and places[one.section] end
   return all
 end
 
