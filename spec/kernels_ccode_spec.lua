@@ -36,7 +36,7 @@ local function check(t)
   local layouts = evaluate.layouts(g, t.at)
   local inputs = inputs_of(g, layouts, t.below or {})
   local expected = evaluate.run(g, inputs, t.at)
-  local text, sizes = ccode.source(g, programs)
+  local text, sizes = ccode.source(g, programs, nil, t.c)
   local data, asked = {}, {}
   for name, layout in pairs(layouts) do
     asked[name] = g.tensors[name].output or nil
@@ -52,7 +52,7 @@ local function check(t)
       end
     end
   end
-  return programs
+  return programs, text
 end
 
 local function members(programs)
@@ -390,13 +390,80 @@ describe("the C of a kernel", function()
   it("computes random graphs", function()
     for k = 1, tonumber(os.getenv "EINLOOM_ROUNDS") or 6 do
       math.randomseed(seed + k)
-      local t = random_graph()
-      local ok, e = pcall(check, { graph = t, options = tilings[k % #tilings + 1] })
+      local t, options = random_graph(), {}
+      for key, value in pairs(tilings[k % #tilings + 1]) do options[key] = value end
+      options.combine = k % 3 == 0 or nil
+      local ok, e = pcall(check, { graph = t, options = options,
+        c = { in_place = k % 2 == 0, block = 3 } })
       if not ok then
         error(("seed %d, round %d: %s\n%s"):format(seed, k, table.concat(t.einsums, "\n"),
           tostring(e)))
       end
     end
+  end)
+
+  it("computes the same where results take over the storage of what they are made of", function()
+    local alone = { groups = { { "m" }, { "e" }, { "s" }, { "y" } } }
+    local programs, text = check { graph = cases.softmax.graph, options = alone,
+      c = { in_place = true } }
+    assert.are.same({ { "e", "y" } }, programs[4].facts.in_place)
+    assert.is_nil(text:find("m_e[", 1, true))
+    assert.is_truthy(text:find("m_y[", 1, true))
+    local chain = { einsums = { "a[i] = relu(x[i])", "s[] += a[i]", "b[i] = a[i] - s[]",
+      "t[] += b[i]", "c[i] = b[i] * t[]" }, sizes = { i = 50 } }
+    programs, text = check { graph = chain, c = { in_place = true }, options = {
+      groups = { { "a" }, { "s" }, { "b" }, { "t" }, { "c" } } } }
+    assert.are.same({ { "b", "c" } }, programs[5].facts.in_place)
+    assert.is_nil(text:find("m_a[", 1, true) or text:find("m_b[", 1, true))
+    for _, name in ipairs { "attention scores with a mask", "fused MLP", "scan", "layernorm" } do
+      check { graph = cases[name].graph, c = { in_place = true } }
+    end
+  end)
+
+  local apart = { einsums = { "a[i] = x[i] * 2", "b[j] = y[j] + 1", "s[k] += z[k,l]",
+    "u[i] = a[i] - 3", "p[k,l] = z[k,l] * s[k]", "q[l,k] = z[k,l] + 1" },
+    sizes = { i = 300, j = 40, k = 5, l = 64 }, outputs = { "a" } }
+  local alone = { { "a" }, { "b" }, { "s" }, { "u" }, { "p" }, { "q" } }
+
+  it("computes kernels that are launched at once", function()
+    for _, how in ipairs { true, { size_aware = true }, { size_aware = true, mixed = 1 },
+      { mixed = 2 } } do
+      local programs, text = check { graph = apart, c = { block = 7, in_place = true },
+        options = { groups = alone, combine = how } }
+      assert.are.equal(6, #programs)
+      assert.is_truthy(text:find("block++", 1, true))
+      check { graph = apart, options = { combine = how, tiling = "best" } }
+    end
+    local programs = check { graph = apart, options = { groups = alone, combine = true } }
+    assert.are.equal("a | b | s | q | u | p", members(programs))
+    local numbers = {}
+    for i, made in ipairs(programs) do numbers[i] = made.facts.launch or 0 end
+    assert.are.same({ 1, 1, 1, 0, 2, 2 }, numbers)
+  end)
+
+  it("leaves out masks where all kernels have extents that the blocks divide", function()
+    local function masked(sizes, block)
+      local _, text = check { graph = { einsums = { "a[i] = x[i] * 2", "b[j] = y[j] + 1" },
+        sizes = sizes }, options = { combine = true }, c = { block = block } }
+      return text:find("? (own + 1)", 1, true) ~= nil
+    end
+    assert.is_false(masked({ i = 64, j = 64 }, 16))
+    assert.is_true(masked({ i = 64, j = 64 }, 24))
+    assert.is_true(masked({ i = 64, j = 32 }, 16))
+    assert.has_error(function() masked({ i = 4, j = 4 }, 0) end)
+  end)
+
+  it("computes lists, fused member by member", function()
+    local t = { einsums = { "a1[i] = x1[i] * 2", "a2[j] = x2[j] * 3", "b1[i] = a1[i] + 1",
+      "b2[j] = a2[j] + 2" }, sizes = { i = 33, j = 20 },
+      lists = { { "a1", "a2" }, { "b1", "b2" } } }
+    local programs = check { graph = t, c = { block = 8 } }
+    assert.are.equal("a1 b1 | a2 b2", members(programs))
+    assert.are.same({ 1, 1 }, { programs[1].facts.launch, programs[2].facts.launch })
+    t.lists = { { "a1", "b1" } }
+    assert.has_error(function() graph.new(t) end)
+    t.lists = { { "a1", "other" } }
+    assert.has_error(function() graph.new(t) end)
   end)
 
   it("is refused where a tiling puts a reduction on the grid", function()

@@ -413,6 +413,8 @@ static void push_op(bind_scope *s, const loom_graph *g, int i) {
   if (op->keeps_type) bind_set_boolean(L, "keeps_type", true);
   bind_set_expr(s, "extent", op->extent);
   bind_set_expr(s, "reduction_extent", op->reduction_extent);
+  bind_push_schedule(L, g, op->n_needs, op->needs);
+  lua_setfield(L, -2, "needs");
   set_deps(s, g, "dep_reads", op->n_dep_reads, op->dep_reads);
   set_deps(s, g, "dep_writes", op->n_dep_writes, op->dep_writes);
 }

@@ -55,7 +55,7 @@ Graph.__index = Graph
 
 local keys = {
   einsums = true, sizes = true, tensors = true, scalars = true, outputs = true, dtype = true,
-  hints = true,
+  hints = true, lists = true,
 }
 local tensor_keys = { sizes = true, strides = true, offset = true, dtype = true }
 local dtypes = {
@@ -360,6 +360,21 @@ local function mark_outputs(state, given)
   end
 end
 
+-- Nodes that are launched at once, by name.
+local function add_lists(g, given, by_name)
+  for i, names in ipairs(table_of(given, "lists")) do
+    local path = ("lists[%d]"):format(i)
+    for _, name in ipairs(table_of(names, path)) do
+      if not by_name[name] then
+        errors.raise(KIND, ("the graph has no node '%s'%s"):format(tostring(name),
+          errors.hint(tostring(name), errors.keys(by_name))), { path = path })
+      end
+    end
+    local number, message, kind = g:list(names)
+    if not number then errors.raise(kind, message, { path = path }) end
+  end
+end
+
 local function build(state, made, hints)
   local g = checked(core.graph { hints = hints })
   for _, name in ipairs(state.order) do
@@ -397,9 +412,10 @@ end
 --- A graph of einsums, one after the other. sizes: of loop variables that do not follow from
 --- tensors; tensors: sizes, strides, offset and dtype of those that are not plain; scalars: values
 --- of names that stand bare; outputs: tensors that leave the graph beside those that nothing reads;
+--- lists: names of nodes that are launched at once;
 --- dtype: of tensors without one (f32); hints: example values of symbolic sizes.
 ---@param t { einsums: string|string[], sizes?: table, tensors?: table, scalars?: table,
---- outputs?: string[], dtype?: string, hints?: table }
+--- outputs?: string[], dtype?: string, hints?: table, lists?: string[][] }
 ---@return einloom.Graph
 function graph.new(t)
   local state = read_given(t)
@@ -420,8 +436,10 @@ function graph.new(t)
     nodes[i], by_name[one.node.name] = one.node, one.node
   end
   mark_outputs(state, t.outputs)
+  local g = build(state, made, read_hints(t.hints))
+  add_lists(g, t.lists, by_name)
   return setmetatable({
-    core = build(state, made, read_hints(t.hints)), nodes = nodes, tensors = state.tensors,
+    core = g, nodes = nodes, tensors = state.tensors,
     order = state.order, sizes = state.sizes, readers = readers_of(state, nodes),
     by_name = by_name,
   }, Graph)
@@ -429,19 +447,23 @@ end
 
 --- The kernels of the graph in the order in which they run; `tostring` gives their loops, `facts`
 --- what is known of each. groups: names of the nodes of each kernel, in order; without it nodes are
---- fused. max_tiles, blocks, reductions, coalescing: how tilings are chosen.
+--- fused. max_tiles, blocks, reductions, coalescing: how tilings are chosen. combine: independent
+--- kernels are launched at once.
 ---@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean,
---- reductions?: boolean, coalescing?: boolean }
+--- reductions?: boolean, coalescing?: boolean,
+--- combine?: boolean|{ size_aware?: boolean, mixed?: integer } }
 ---@return einloom.Program[]
 function Graph:kernels(options) return require "einloom.kernels.plan".kernels(self, options) end
 
 --- The kernels as C11, and the names of the sizes that the function takes behind the tensors.
 ---@param kernels? einloom.Program[] of this graph; without it those of `kernels()`
 ---@param name? string of the function that runs them, "run" without it
+---@param options? { in_place?: boolean, block?: integer } in_place: one storage for a tensor and
+--- what takes over its storage; block: points in a block of kernels that are launched at once
 ---@return string text
 ---@return string[] sizes
-function Graph:c_source(kernels, name)
-  return require "einloom.kernels.ccode".source(self, kernels or self:kernels(), name)
+function Graph:c_source(kernels, name, options)
+  return require "einloom.kernels.ccode".source(self, kernels or self:kernels(), name, options)
 end
 
 --- The data of all tensors, computed directly from the einsums. Data of a tensor is a list of what

@@ -3,6 +3,7 @@
 -- doubles, as in direct evaluation; a value is rounded to the type of its tensor where it is made.
 
 local core = require "einloom.core"
+local crun = require "einloom.kernels.crun"
 local errors = require "einloom.errors"
 local program = require "einloom.kernels.program"
 local scalar = require "einloom.kernels.scalar"
@@ -205,6 +206,15 @@ end
 
 -- ---- loops ---------------------------------------------------------------------------------
 
+-- The variables of a tree from its index.
+local function open_variables(state, tree)
+  emit(state, "(void)%s;", tree.index)
+  for _, entry in ipairs(tree.variables) do
+    emit(state, "const int64_t %s = %s;", entry.name, state.integer(entry.expr))
+    emit(state, "(void)%s;", entry.name)
+  end
+end
+
 local function open_loops(state, trees, skip)
   for _, tree in ipairs(trees) do
     if skip and program.is_one(tree.extent) then
@@ -215,11 +225,7 @@ local function open_loops(state, trees, skip)
       state.depth = state.depth + 1
       state.open = state.open + 1
     end
-    emit(state, "(void)%s;", tree.index)
-    for _, entry in ipairs(tree.variables) do
-      emit(state, "const int64_t %s = %s;", entry.name, state.integer(entry.expr))
-      emit(state, "(void)%s;", entry.name)
-    end
+    open_variables(state, tree)
   end
 end
 
@@ -259,7 +265,7 @@ end
 
 -- ---- functions -----------------------------------------------------------------------------
 
-local function new_state(graph, made)
+local function new_state(graph, made, shared)
   local state = { graph = graph, program = made, lines = {}, depth = 1, open = 0, sizes = {} }
   local known, seen = {}, {}
   for _, trees in ipairs { made.grid, made.reduction } do
@@ -279,8 +285,8 @@ local function new_state(graph, made)
     end)
   end
   function state.element(tensor, index, statement)
-    local base, offset = graph.tensors[tensor].base or tensor, graph.tensors[tensor].offset
-    return ("m_%s[%s]"):format(base, state.integer(offset + index, statement))
+    local offset = graph.tensors[tensor].offset
+    return ("m_%s[%s]"):format(shared[tensor], state.integer(offset + index, statement))
   end
   function state.index_load(statement, n)
     local dtype = graph.tensors[statement.loads[n].tensor].dtype
@@ -291,30 +297,45 @@ local function new_state(graph, made)
   return state
 end
 
--- The storages that a kernel uses, by the tensors that have them, and which it writes.
-local function storages(graph, made)
-  local list, written, seen = {}, {}, {}
-  for _, name in ipairs(made.tensors) do
-    local base = graph.tensors[name].base or name
-    if not seen[base] then list[#list + 1] = base end
-    seen[base], written[base] = true, written[base] or made.stored[name]
-  end
-  return list, written
-end
-
-local function parameters(state, made)
-  local list = {}
-  local names, written = storages(state.graph, made)
-  for i, name in ipairs(names) do
-    list[i] = ("%s%s *m_%s"):format(written[name] and "" or "const ", type_of(state, name), name)
+local function parameters(state, made, shared)
+  local list = made.facts.launch and { "int64_t first", "int64_t last" } or {}
+  local names, written = crun.storages(made, shared)
+  for _, name in ipairs(names) do
+    list[#list + 1] = ("%s%s *m_%s"):format(written[name] and "" or "const ",
+      type_of(state, name), name)
   end
   for _, name in ipairs(state.sizes) do list[#list + 1] = "int64_t n_" .. name end
   return #list > 0 and table.concat(list, ", ") or "void"
 end
 
-local function kernel_function(graph, made)
-  local state = new_state(graph, made)
-  open_loops(state, made.grid)
+-- The points of the grid from first to last - 1, the innermost index the fastest.
+local function open_points(state, trees)
+  emit(state, "for (int64_t point = first; point < last; point++) {")
+  state.depth, state.open = state.depth + 1, 1
+  local step = ""
+  for i = #trees, 1, -1 do
+    local extent = state.integer(trees[i].extent)
+    emit(state, "const int64_t %s = point%s%s;", trees[i].index, step,
+      i > 1 and " % " .. extent or "")
+    step = step .. " / " .. extent
+  end
+  for _, tree in ipairs(trees) do open_variables(state, tree) end
+end
+
+-- Points of the grid of a kernel, as C.
+local function points_text(state, made)
+  local extents = {}
+  for i, tree in ipairs(made.grid) do extents[i] = state.integer(tree.extent) end
+  return #extents > 0 and table.concat(extents, " * ") or "1"
+end
+
+local function kernel_function(graph, made, shared)
+  local state = new_state(graph, made, shared)
+  if made.facts.launch then
+    open_points(state, made.grid)
+  else
+    open_loops(state, made.grid)
+  end
   local loops = state.open
   for _, section in ipairs(made.sections) do
     if section.single then
@@ -326,19 +347,9 @@ local function kernel_function(graph, made)
     end
   end
   close_loops(state, loops)
-  local head = ("static void %s(%s) {"):format(made.name, parameters(state, made))
-  return head .. "\n" .. table.concat(state.lines, "\n") .. "\n}\n", state.sizes
-end
-
-local function size_names(lists)
-  local names, seen = {}, {}
-  for _, list in ipairs(lists) do
-    for _, name in ipairs(list) do
-      if not seen[name] then names[#names + 1] = name end
-      seen[name] = true
-    end
-  end
-  return names
+  local points = points_text(state, made)
+  local head = ("static void %s(%s) {"):format(made.name, parameters(state, made, shared))
+  return head .. "\n" .. table.concat(state.lines, "\n") .. "\n}\n", state.sizes, points
 end
 
 local function prelude(graph)
@@ -348,51 +359,34 @@ local function prelude(graph)
   return scalar.prelude
 end
 
--- What a kernel is called with.
-local function arguments_of(graph, made, sizes)
-  local list = {}
-  for i, tensor in ipairs((storages(graph, made))) do list[i] = "m_" .. tensor end
-  for _, size in ipairs(sizes) do list[#list + 1] = "n_" .. size end
-  return table.concat(list, ", ")
-end
-
--- The function that runs all kernels, from its calls.
-local function run_function(graph, sizes, calls, name)
-  local list, unused, state = {}, {}, { graph = graph }
-  for _, own in ipairs(graph.order) do
-    local tensor = graph.tensors[own]
-    if not tensor.base then
-      local constant = not (tensor.writer or tensor.updated_by)
-      list[#list + 1] = ("%s%s *m_%s"):format(constant and "const " or "", type_of(state, own), own)
-      unused[#unused + 1] = ("  (void)m_%s;"):format(own)
-    end
-  end
-  for _, size in ipairs(sizes) do list[#list + 1] = "int64_t n_" .. size end
-  local head = ("void %s(%s)"):format(name, table.concat(list, ", "))
-  return ("%s;\n%s {\n%s\n%s\n}\n"):format(head, head, table.concat(unused, "\n"),
-    table.concat(calls, "\n"))
-end
-
 --- C11 of kernels: a static function for each, and `void NAME(tensors in order of mention,
 --- int64_t sizes in order of their first use)`, which runs them in order. Tensors are their storage
---- from address 0. Indices that are loaded must be in range.
+--- from address 0. Indices that are loaded must be in range. in_place: what takes over the storage
+--- of a tensor that was made before is there, and not in a storage of its own; that of the other
+--- tensor is then not used. block: points of the grid in one block of kernels launched at once.
 ---@param graph einloom.Graph
 ---@param programs einloom.Program[]
 ---@param name? string of the function that runs all, "run" without it
+---@param options? { in_place?: boolean, block?: integer }
 ---@return string text
 ---@return string[] sizes names of the size arguments
-function ccode.source(graph, programs, name)
+function ccode.source(graph, programs, name, options)
+  options = options or {}
+  errors.check_keys("bad_plan", options, { in_place = true, block = true }, "options")
   local parts = {
     "/* Generated by einloom " .. tostring(core.version) .. ". */",
     "#include <math.h>\n#include <stdint.h>\n", prelude(graph),
   }
-  local calls, lists = {}, {}
+  local shared = crun.storage_names(graph, programs, options.in_place)
+  local written = {}
   for i, made in ipairs(programs) do
-    parts[#parts + 1], lists[i] = kernel_function(graph, made)
-    calls[i] = ("  %s(%s);"):format(made.name, arguments_of(graph, made, lists[i]))
+    local text, sizes, points = kernel_function(graph, made, shared)
+    parts[#parts + 1] = text
+    written[i] = { made = made, sizes = sizes, points = points }
   end
-  local sizes = size_names(lists)
-  parts[#parts + 1] = run_function(graph, sizes, calls, name or "run")
+  local text, sizes = crun.text(graph, programs, written, shared,
+    { name = name, block = options.block })
+  parts[#parts + 1] = text
   return table.concat(parts, "\n"), sizes
 end
 

@@ -3,6 +3,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local launches = require "einloom.kernels.launches"
 local program = require "einloom.kernels.program"
 
 local plan = {}
@@ -10,7 +11,7 @@ local plan = {}
 local KIND = "bad_plan"
 local option_keys = {
   groups = true, tiling = true, max_tiles = true, blocks = true, reductions = true,
-  coalescing = true,
+  coalescing = true, combine = true,
 }
 
 local function checked(result, message, kind)
@@ -135,29 +136,58 @@ local function chooser(options)
     errors.hint(tostring(name), errors.keys(plan.tilings))), { path = "options.tiling" })
 end
 
-local function add_kernel(graph, made, group, options)
-  if program.is_call(graph:node(group.ops[1])) then
-    checked(made:kernel { schedule = group.ops })
-    return
-  end
+-- Finds schedule and tiling of a group with loops.
+local function prepare(graph, group, options)
+  if program.is_call(graph:node(group.ops[1])) then return end
   local schedule, message, kind = graph.core:schedule(group.ops, group.extents)
   if not schedule then
     errors.raise(kind or KIND, message or ("%s do not run in one kernel"):format(
       table.concat(group.ops, ", ")))
   end
-  local tiling, counted = options.choose(graph, schedule, group.extents, options)
-  checked(made:kernel { schedule = schedule, extents = group.extents, tiling = tiling })
-  return counted
+  group.schedule = schedule
+  group.tiling, group.counted = options.choose(graph, schedule, group.extents, options)
+end
+
+local function add_kernel(made, group)
+  if not group.tiling then
+    checked(made:kernel { schedule = group.ops })
+    return
+  end
+  checked(made:kernel { schedule = group.schedule, extents = group.extents,
+    tiling = group.tiling, launch = group.launch })
+end
+
+-- Refusals by the places of the groups in another order.
+local function moved(refusals, groups, arranged)
+  local place, list = {}, {}
+  for i, group in ipairs(arranged) do place[group] = i end
+  for i, refusal in ipairs(refusals) do
+    list[i] = { first = place[groups[refusal.first]], second = place[groups[refusal.second]],
+      reason = refusal.reason }
+  end
+  return list
+end
+
+local combine_keys = { size_aware = true, mixed = true }
+
+local function combination(given)
+  if not given then return nil end
+  local how = given == true and {} or given
+  errors.check_keys(KIND, how, combine_keys, "options.combine")
+  return how
 end
 
 --- The kernels of a graph in the order in which they run: what the core knows of each and its
 --- program. groups: lists of names of nodes that become one kernel, in order; without it they are
 --- fused. tiling: how tilings are chosen, by "rules" (also with max_tiles, blocks and reductions),
 --- by "coalescing", or "best": the fewest memory sectors are touched (then `counted` of a program
---- is what the core counted: tiling, blocks, sectors, accesses).
+--- is what the core counted: tiling, blocks, sectors, accesses). combine: independent kernels are
+--- launched at once, large ones alone and long reductions apart if size_aware, and those of
+--- different y together as far as mixed says (0, 1 or 2).
 ---@param graph einloom.Graph
 ---@param given? { groups?: string[][], tiling?: string, max_tiles?: integer, blocks?: boolean,
---- reductions?: boolean, coalescing?: boolean }
+--- reductions?: boolean, coalescing?: boolean,
+--- combine?: boolean|{ size_aware?: boolean, mixed?: integer } }
 ---@return einloom.Program[]
 ---@return { first: integer, second: integer, reason: string }[]? refusals of fusion
 function plan.kernels(graph, given)
@@ -172,12 +202,15 @@ function plan.kernels(graph, given)
     groups, refusals = fused_groups(graph)
   end
   check_members(graph, groups)
-  local made = checked(graph.core:plan())
-  local counted, programs = {}, {}
-  for i, group in ipairs(groups) do counted[i] = add_kernel(graph, made, group, options) end
+  local made, programs = checked(graph.core:plan()), {}
+  for _, group in ipairs(groups) do prepare(graph, group, options) end
+  local arranged = launches.arrange(graph, groups, combination(options.combine))
+  refusals = refusals and moved(refusals, groups, arranged)
+  groups = arranged
+  for _, group in ipairs(groups) do add_kernel(made, group) end
   for i, facts in ipairs(made:kernels()) do
     programs[i] = program.new(graph, facts, "kernel" .. i)
-    programs[i].counted = counted[i]
+    programs[i].counted = groups[i].counted
   end
   return programs, refusals
 end

@@ -338,7 +338,7 @@ end
 function program.new(graph, facts, name)
   local made = setmetatable({ name = name, graph = graph, stored = {}, tensors = {},
     facts = facts }, Program)
-  if program.is_call(graph:node(facts.schedule[1])) then return call_program(graph, made) end
+  if not facts.ops then return call_program(graph, made) end
   made.grid, made.reduction = trees_of(facts)
   made.members = {}
   for _, op in ipairs(facts.ops) do made.members[graph:node(op.op)] = true end

@@ -108,4 +108,20 @@ function shapes.of_input(accesses, sizes)
   return dims
 end
 
+-- Elements from the start of the storage to the last one.
+local function storage_of(tensor)
+  local last = tensor.offset + 1
+  for d, size in ipairs(tensor.sizes) do last = last + (size - 1) * tensor.strides[d] end
+  return last
+end
+
+--- Whether two tensors are of one type and have storages of one size, which begin at one offset.
+---@param a table
+---@param b table
+---@return boolean
+function shapes.same_storage(a, b)
+  return a.dtype == b.dtype and a.offset:eq(b.offset) == true and not a.base and not b.base
+    and storage_of(a):eq(storage_of(b)) == true
+end
+
 return shapes
