@@ -23,6 +23,8 @@ local ROUNDING <const> = 1e-13
 ---@field latencies table[] columns of which the largest counts
 ---@field leak number energy per unit of latency
 ---@field limits table[] {name =, column =, limit =}: memories and dimensions
+---@field memory table[] what is reserved in memories with a limit, as costs have it
+---@field template einloom.Template
 local Bounds = {}
 Bounds.__index = Bounds
 
@@ -117,20 +119,21 @@ local function leak_of(costs)
 end
 
 local function add_memories(self, domain, costs, way)
-  local sums, order = {}, {}
-  for _, row in ipairs(costs.memory) do
-    if not sums[row.component] then order[#order + 1] = row.component end
-    sums[row.component] = (sums[row.component] or core.int(0)) + row.bits
-  end
-  local size = {}
+  local sums, order, size = {}, {}, {}
   for _, level in ipairs(way.levels) do size[level.name] = level.component.size end
-  for _, name in ipairs(order) do
+  for _, row in ipairs(costs.memory) do
+    local name = row.component
     if size[name] and size[name] < math.huge then
-      self.limits[#self.limits + 1] = {
-        name = name, limit = size[name], memory = true,
-        column = column_of(domain, self.variables, sums[name]),
-      }
+      if not sums[name] then order[#order + 1] = name end
+      sums[name] = (sums[name] or core.int(0)) + row.bits
+      self.memory[#self.memory + 1] = row
     end
+  end
+  for _, name in ipairs(order) do
+    self.limits[#self.limits + 1] = {
+      name = name, limit = size[name], memory = true,
+      column = column_of(domain, self.variables, sums[name]),
+    }
   end
 end
 
@@ -162,10 +165,26 @@ local function add_shares(self, domain, way)
   end
 end
 
+-- How many fused loops of each variable run more than once, where that is limited.
+local function add_fused(self, domain, limit)
+  if self.template.n_fused <= limit then return end
+  self.max_fused, self.fused_positions = limit, {}
+  for i, v in ipairs(self.variables) do
+    local list, column = self.lists[v], {}
+    for k, row in ipairs(list.rows) do
+      column[k] = select(2, chains.use(list.loops, row, list.size))
+    end
+    table.insert(domain.values[v], column)
+    self.fused_positions[i] = #domain.values[v]
+  end
+end
+
 local function make(case, template)
   local way, own = template.way, chains.loops(template)
-  local self = setmetatable({ variables = way.variables, roots = {}, limits = {} }, Bounds)
-  self.lists = chains.lists(way, own, case.options)
+  local self = setmetatable({
+    variables = way.variables, roots = {}, limits = {}, memory = {}, template = template,
+    lists = chains.lists(way, own, case.options),
+  }, Bounds)
   local domain = new_domain(self.lists)
   local made, message, kind = analysis.costs(case, template)
   if not made then errors.raise(kind, message) end
@@ -180,6 +199,7 @@ local function make(case, template)
   add_memories(self, domain, costs, way)
   add_dimensions(self, domain, costs)
   add_shares(self, domain, way)
+  add_fused(self, domain, case.options.max_fused_loops)
   for v, list in pairs(self.lists) do self.roots[v] = chains.tree(list, domain.values[v]) end
   return self
 end
@@ -241,6 +261,16 @@ function Bounds:shares_fit(nodes)
     end
   end
   return shares.possible(self.shares, least, most)
+end
+
+--- Whether no more fused loops run more than once than may.
+---@param nodes einloom.ChainNode[]
+---@return boolean
+function Bounds:fused_fit(nodes)
+  if not self.max_fused then return true end
+  local n = 0
+  for i, node in ipairs(nodes) do n = n + node.least[self.fused_positions[i]] end
+  return n <= self.max_fused
 end
 
 --- Lower bounds of energy and latency.

@@ -140,6 +140,8 @@ end
 ---@field children? einloom.ChainNode[] by the tile of the next loop, ascending; nil: all are chosen
 ---@field least number[] least value of each function over the choices below
 ---@field most number[] largest value
+---@field up? einloom.ChainNode the choice before
+---@field spans? boolean several choices as one
 
 local function leaf(values, i)
   local least = {}
@@ -166,7 +168,7 @@ function chains.span(children, first, last)
   local from = children[first]
   local node = {
     least = table.move(from.least, 1, #from.least, 1, {}),
-    most = table.move(from.most, 1, #from.most, 1, {}),
+    most = table.move(from.most, 1, #from.most, 1, {}), spans = true,
   }
   for i = first + 1, last do join(node, children[i]) end
   return node
@@ -185,7 +187,7 @@ function chains.tree(list, values)
     for i = first, last do
       if i == last or rows[i + 1][j] ~= rows[i][j] then
         local child = build(j + 1, from, i)
-        child.tile = rows[i][j]
+        child.tile, child.up = rows[i][j], node
         node.children[#node.children + 1] = child
         from = i + 1
       end

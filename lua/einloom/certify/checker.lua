@@ -4,9 +4,13 @@
 -- each leaf holds by bounds that are computed anew.
 
 local bounds = require "einloom.certify.bounds"
+local closing = require "einloom.certify.closing"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local head = require "einloom.certify.head"
+local joining = require "einloom.certify.joining"
+local places = require "einloom.certify.places"
+local points = require "einloom.certify.points"
 local templates = require "einloom.search.templates"
 local tree = require "einloom.certify.tree"
 
@@ -57,8 +61,8 @@ end
 -- ---- leaves ----
 
 local leaf_keys = {
-  at = true, exceeds = true, needs = true, shares = true, energy = true, latency = true,
-  usage = true,
+  at = true, exceeds = true, needs = true, shares = true, fused = true, energy = true,
+  latency = true, usage = true,
 }
 
 local function is_leaf(data)
@@ -83,6 +87,7 @@ end
 local function describe(reason)
   if reason.exceeds then return ("%s exceeded by %s"):format(reason.exceeds, reason.needs) end
   if reason.shares then return "dimensions used less than asked for" end
+  if reason.fused then return "more fused loops than the limit" end
   return ("energy %s, latency %s"):format(reason.energy, reason.latency)
 end
 
@@ -109,6 +114,7 @@ local function reasons()
     { key = "bounded", text = "bounded", count = 0 },
     { key = "exceeds", text = "exceeding a limit", count = 0 },
     { key = "shares", text = "using dimensions less than they ask for", count = 0 },
+    { key = "fused", text = "with more fused loops than the limit", count = 0 },
   }
 end
 
@@ -123,29 +129,75 @@ end
 
 -- ---- templates ----
 
-local function check_template(lines, s, g, template, report)
-  local b = bounds.of(s.case, template)
+local function too_low(lines, leaf, line, reason)
+  return lines:fail(line, "%s: the bound (%s) is below what is claimed", tree.text(leaf.at),
+    describe(reason))
+end
+
+-- A bounded leaf of a single einsum is enough by itself.
+local function judge_alone(lines, g)
+  return function(leaf, line, reason)
+    if not g:closes(reason) then too_low(lines, leaf, line, reason) end
+  end
+end
+
+-- Those of several einsums are judged together in the end.
+local function collect(list, shape, template, bounds_of)
+  local at, sizes = places.of(template), {}
+  for i, v in ipairs(template.way.variables) do sizes[i] = template.way.sizes[v] end
+  return function(leaf, line, reason, nodes)
+    list[#list + 1] = {
+      shape = shape, energy = reason.energy, latency = reason.latency, line = line, at = leaf.at,
+      places = places.key(at, nodes, sizes), bounds = bounds_of,
+      nodes = table.move(nodes, 1, #nodes, 1, {}),
+    }
+  end
+end
+
+local function check_template(lines, b, g, report, judge)
   tree.check(b, reader_of(lines), function(leaf, line, nodes)
     local reason = tree.reason(b, nodes, g.memories)
     check_reason(lines, leaf, line, reason)
-    if reason.energy and not g:closes(reason) then
-      lines:fail(line, "%s: the bound (%s) is below what is claimed", tree.text(leaf.at),
-        describe(reason))
-    end
+    if reason.energy then judge(leaf, line, reason, nodes) end
     count(report, reason)
   end)
 end
 
-local function check_templates(lines, s, g, report)
-  for number, template in ipairs(s:list(1)) do
-    local data, line = lines:take()
-    local text = templates.text(template)
-    if not data or data.einsum ~= 1 or data.template ~= number or data.text ~= text then
-      lines:fail(line, "template %d was expected: %s", number, text)
+local function check_templates(lines, s, g, report, list)
+  for shape, entry in ipairs(s.shapes) do
+    for number, template in ipairs(s:list(entry[1])) do
+      local data, line = lines:take()
+      local text = templates.text(template)
+      if not data or data.einsum ~= shape or data.template ~= number or data.text ~= text then
+        lines:fail(line, "template %d of einsum %d was expected: %s", number, shape, text)
+      end
+      local b = bounds.of(s.case, template)
+      local judge = list and collect(list, shape, template, b) or judge_alone(lines, g)
+      check_template(lines, b, g, report, judge)
+      report.templates = report.templates + 1
     end
-    check_template(lines, s, g, template, report)
-    report.templates = report.templates + 1
   end
+end
+
+-- ---- several einsums ----
+
+-- Leaves that stay open have all their tiles, and join to nothing better.
+local function check_joining(lines, s, g, report, list)
+  local close = closing.new(s, g)
+  local open = close:run(list)
+  for _, leaf in ipairs(open) do
+    for _, node in ipairs(leaf.nodes) do
+      if node.children or node.spans then too_low(lines, leaf, leaf.line, leaf) end
+    end
+    points.fill(leaf.bounds, leaf.nodes, leaf)
+  end
+  local better
+  better, report.joined = joining.better(close, open, joining.memories(s))
+  if better then
+    lines:fail(open[1].line, "%d leaves, of which this is the first, may join to something better "
+      .. "than what is claimed", #open)
+  end
+  report.open = #open
 end
 
 --- Checks a certificate of which next_line() gives one line after the other. Raises an error with
@@ -161,12 +213,14 @@ function checker.run(next_line, file)
     if errors.is(s) and not s.line then s.file, s.line, s.column = file, 1, 1 end
     error(s, 0)
   end
-  check_templates(lines, s, g, report)
+  local list = #s.steps > 1 and {} or nil
+  check_templates(lines, s, g, report, list)
   local last, line = lines:take()
   if not last or last.templates ~= report.templates or last.leaves ~= report.leaves then
     lines:fail(line, "%d templates and %d leaves were read; the last line says otherwise",
       report.templates, report.leaves)
   end
+  if list then check_joining(lines, s, g, report, list) end
   if lines:take() then lines:fail(lines.number, "nothing was expected after the last line") end
   report.minimise, report.claims = s.case.objective.text, g.points
   return report

@@ -9,6 +9,7 @@ local goal = {}
 ---@class einloom.CertifyGoal
 ---@field objective einloom.Objective
 ---@field memories string[] whose use is minimised, in order
+---@field figures table[] of the claimed points
 ---@field points number[][] what is minimised of each claimed point
 ---@field slack number share by which a better mapping may go unnoticed
 local Goal = {}
@@ -20,7 +21,9 @@ Goal.__index = Goal
 ---@param slack number
 ---@return einloom.CertifyGoal
 function goal.new(what, figures, slack)
-  local self = setmetatable({ objective = what, memories = {}, slack = slack }, Goal)
+  local self = setmetatable({
+    objective = what, memories = {}, slack = slack, figures = figures,
+  }, Goal)
   if what.figures.usage then
     local seen = {}
     for _, f in ipairs(figures) do

@@ -27,6 +27,25 @@ local known_options = {
 
 local function refuse(message, ...) errors.raise("certificate", message:format(...)) end
 
+-- The ranks of a shared tensor stand in one order, so that their numbers say which is which.
+local function check_ranks(s)
+  local known = {}
+  for _, step in ipairs(s.steps) do
+    for _, t in ipairs(step.tensors) do
+      local names = {}
+      for i, rank in ipairs(t.access.projection) do names[i] = rank[1] end
+      local sorted = table.move(names, 1, #names, 1, {})
+      table.sort(sorted)
+      local set, order = table.concat(sorted, " "), table.concat(names, " ")
+      local first = known[t.name] or { set = set, order = order }
+      known[t.name] = first
+      if first.set == set and first.order ~= order then
+        refuse("einsums list the ranks of %s in different orders", t.name)
+      end
+    end
+  end
+end
+
 --- Raises where a space has something that no certificate is about.
 ---@param s einloom.Space
 function head.check_space(s)
@@ -36,7 +55,10 @@ function head.check_space(s)
       refuse("no certificate is about the option %s", name)
     end
   end
-  if #s.steps > 1 then refuse "no certificate is about several einsums" end
+  if #s.steps > 1 and s.case.objective.figures.usage then
+    refuse "no certificate is about the use of memories by several einsums"
+  end
+  check_ranks(s)
 end
 
 -- ---- writing ----

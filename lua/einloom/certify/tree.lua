@@ -13,6 +13,7 @@ local tree = {}
 ---@field exceeds? string the memory or dimension that is too small
 ---@field needs? number what it would have to hold, at least
 ---@field shares? boolean dimensions are not used as fully as they can be
+---@field fused? boolean more fused loops than may run more than once
 ---@field energy? number lower bound
 ---@field latency? number lower bound
 ---@field usage? table<string, number> lower bounds, where use of memories is minimised
@@ -26,6 +27,7 @@ function tree.reason(bounds, nodes, memories)
   local name, needed = bounds:exceeded(nodes)
   if name then return { exceeds = name, needs = needed } end
   if not bounds:shares_fit(nodes) then return { shares = true } end
+  if not bounds:fused_fit(nodes) then return { fused = true } end
   local energy, latency = bounds:figures(nodes)
   local usage = #memories > 0 and bounds:usage(nodes) or nil
   return { energy = energy, latency = latency, usage = usage }
