@@ -8,6 +8,7 @@ local chains = require "einloom.certify.chains"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local items = require "einloom.certify.items"
+local reserved = require "einloom.certify.reserved"
 local shares = require "einloom.certify.shares"
 
 local bounds = {}
@@ -22,8 +23,8 @@ local ROUNDING <const> = 1e-13
 ---@field energy table column of the dynamic energy
 ---@field latencies table[] columns of which the largest counts
 ---@field leak number energy per unit of latency
----@field limits table[] {name =, column =, limit =}: memories and dimensions
----@field memory table[] what is reserved in memories with a limit, as costs have it
+---@field limits table[] {name, column, limit}: dimensions
+---@field memories table[] {name, limit, reserved = einloom.Reserved[]}: those with a limit
 ---@field template einloom.Template
 local Bounds = {}
 Bounds.__index = Bounds
@@ -68,6 +69,15 @@ local function new_domain(lists)
       table.insert(domain.values[v], values(v, e))
     end
     return own[e]
+  end
+  -- The position of the trips of the j-th loop of a variable.
+  function domain.trips(v, j)
+    local key = "trips" .. j
+    if not domain.functions[v][key] then
+      table.insert(domain.values[v], chains.trips(lists[v], j))
+      domain.functions[v][key] = #domain.values[v]
+    end
+    return domain.functions[v][key]
   end
   return domain
 end
@@ -118,22 +128,34 @@ local function leak_of(costs)
   return (leak / latency):tonumber()
 end
 
-local function add_memories(self, domain, costs, way)
-  local sums, order, size = {}, {}, {}
-  for _, level in ipairs(way.levels) do size[level.name] = level.component.size end
+-- The column of a stage, with the trips that have to be 1 for the stage before to be passed.
+local function stage_of(self, domain, stage)
+  local number, needs = {}, {}
+  for i, v in ipairs(self.variables) do number[v] = i end
+  for k, loop in ipairs(stage.needs) do
+    needs[k] = { number[loop.variable], domain.trips(loop.variable, loop.j) }
+  end
+  return {
+    above = stage.above, needs = needs, column = column_of(domain, self.variables, stage.bits),
+  }
+end
+
+local function add_memories(self, domain, case, costs)
+  local by_name = {}
   for _, row in ipairs(costs.memory) do
     local name = row.component
-    if size[name] and size[name] < math.huge then
-      if not sums[name] then order[#order + 1] = name end
-      sums[name] = (sums[name] or core.int(0)) + row.bits
-      self.memory[#self.memory + 1] = row
+    local size = case.arch:component(name).size
+    if size < math.huge then
+      local memory = by_name[name]
+      if not memory then
+        memory = { name = name, limit = size, reserved = {} }
+        by_name[name] = memory
+        self.memories[#self.memories + 1] = memory
+      end
+      local r = reserved.of(case, self.template, row)
+      for k, stage in ipairs(r.stages) do r.stages[k] = stage_of(self, domain, stage) end
+      table.insert(memory.reserved, r)
     end
-  end
-  for _, name in ipairs(order) do
-    self.limits[#self.limits + 1] = {
-      name = name, limit = size[name], memory = true,
-      column = column_of(domain, self.variables, sums[name]),
-    }
   end
 end
 
@@ -182,7 +204,7 @@ end
 local function make(case, template)
   local way, own = template.way, chains.loops(template)
   local self = setmetatable({
-    variables = way.variables, roots = {}, limits = {}, memory = {}, template = template,
+    variables = way.variables, roots = {}, limits = {}, memories = {}, template = template,
     lists = chains.lists(way, own, case.options),
   }, Bounds)
   local domain = new_domain(self.lists)
@@ -196,7 +218,7 @@ local function make(case, template)
   for i, e in ipairs(latency_parts(costs.latency)) do
     self.latencies[i] = column_of(domain, self.variables, e)
   end
-  add_memories(self, domain, costs, way)
+  add_memories(self, domain, case, costs)
   add_dimensions(self, domain, costs)
   add_shares(self, domain, way)
   add_fused(self, domain, case.options.max_fused_loops)
@@ -234,12 +256,40 @@ local function least_of(column, nodes)
   return sum - ROUNDING * size
 end
 
+local function may_pass(stage, nodes)
+  for _, need in ipairs(stage.needs) do
+    if nodes[need[1]].least[need[2]] > 1 then return false end
+  end
+  return true
+end
+
+--- Bits that a reservation takes at least, and the loops that may stand above it then.
+---@param r einloom.Reserved
+---@param nodes einloom.ChainNode[]
+---@return number bits
+---@return table[] above
+function bounds.bits(r, nodes)
+  local k = 1
+  while k < #r.stages and may_pass(r.stages[k + 1], nodes) do k = k + 1 end
+  return least_of(r.stages[k].column, nodes), r.stages[k].above
+end
+
+local function bits_in(memory, nodes)
+  local sum = 0
+  for _, r in ipairs(memory.reserved) do sum = sum + bounds.bits(r, nodes) end
+  return sum
+end
+
 --- The memory or dimension that cannot hold what the choices need whatever the open tiles are, and
 --- how much that is; nil if there is none.
 ---@param nodes einloom.ChainNode[] by number of the variable
 ---@return string? name
 ---@return number? needed
 function Bounds:exceeded(nodes)
+  for _, memory in ipairs(self.memories) do
+    local needed = bits_in(memory, nodes)
+    if needed > memory.limit * (1 + ROUNDING) then return memory.name, needed end
+  end
   for _, l in ipairs(self.limits) do
     local needed = least_of(l.column, nodes)
     if needed > l.limit * (1 + ROUNDING) then return l.name, needed end
@@ -290,8 +340,8 @@ end
 ---@return table<string, number>
 function Bounds:usage(nodes)
   local usage = {}
-  for _, l in ipairs(self.limits) do
-    if l.memory then usage[l.name] = least_of(l.column, nodes) / l.limit end
+  for _, memory in ipairs(self.memories) do
+    usage[memory.name] = bits_in(memory, nodes) / memory.limit
   end
   return usage
 end

@@ -117,6 +117,19 @@ function chains.list(loops, size, uneven, options)
   return { variable = loops[1].variable, size = size, loops = loops, rows = rows }
 end
 
+--- The trips of the j-th loop in all rows.
+---@param list einloom.Chains
+---@param j integer
+---@return integer[]
+function chains.trips(list, j)
+  local trips = {}
+  for i, row in ipairs(list.rows) do
+    local outer, tile = row[j - 1] or list.size, row[j] or 1
+    trips[i] = -(-outer // tile)
+  end
+  return trips
+end
+
 --- The choices for every variable of an einsum on its way.
 ---@param way einloom.SearchWay
 ---@param loops table<string, einloom.CertifyLoop[]>

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Which leaves of all trees together can be part of a better mapping.  One that cannot is closed, and
--- then no longer counts as what another one may be completed with, so it goes in rounds
+-- Which leaves of all trees together can be part of a better mapping.  One that cannot is closed,
+-- and then no longer counts as what another one may be completed with, so it goes in rounds
 -- (doc/formulas.md#certificates-joining).
 
 local completions = require "einloom.certify.completions"

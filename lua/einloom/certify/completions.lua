@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What the other einsums add, at least, to a choice for one of them: einsums in their order, each with
--- groups of choices that keep the shared tensors in the same places (doc/formulas.md#certificates-joining).
+-- What the other einsums add, at least, to a choice for one of them: einsums in their order, each
+-- with groups of choices that keep the shared tensors in the same places
+-- (doc/formulas.md#certificates-joining).
 
 local fronts = require "einloom.certify.fronts"
 
@@ -59,8 +60,8 @@ local function reduced(step, groups)
     for k, name in ipairs(step.after) do
       leave[k] = step.own[name] and group.places[step.own[name]] or ""
     end
-    local first, key = table.concat(enter, ";"), nil
-    key = first .. "|" .. table.concat(leave, ";")
+    local first = table.concat(enter, ";")
+    local key = first .. "|" .. table.concat(leave, ";")
     local one = known[key]
     if not one then
       one = { leave = leave, front = {}, numbers = {} }

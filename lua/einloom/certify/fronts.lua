@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Fronts of pairs (energy, latency): lists of pairs of which none is at most another one in both, by
--- ascending energy.
+-- Fronts of pairs (energy, latency): lists of pairs of which none is at most another one in both,
+-- by ascending energy.
 
 local fronts = {}
 

@@ -1,10 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- The trees of all templates of several einsums, grown together: leaves that can be part of a better
--- mapping get one choice more, until none is left but choices of all tiles.
+-- The trees of all templates of several einsums, grown together: leaves that can be part of a
+-- better mapping get one choice more, until none is left but choices of all tiles.
 
 local bounds = require "einloom.certify.bounds"
 local chains = require "einloom.certify.chains"
-local closing = require "einloom.certify.closing"
 local places = require "einloom.certify.places"
 local templates = require "einloom.search.templates"
 local tree = require "einloom.certify.tree"

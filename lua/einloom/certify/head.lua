@@ -4,6 +4,7 @@
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local goal = require "einloom.certify.goal"
+local loom = require "einloom"
 local members = require "einloom.certify.members"
 local read_case = require "einloom.case.read"
 local space = require "einloom.space"
@@ -61,6 +62,20 @@ function head.check_space(s)
   check_ranks(s)
 end
 
+local function number(x) return type(x) == "number" and x or x:tonumber() end
+
+-- What a mapping costs, from its text and the analysis alone; nil and why it is not valid.
+local function figures_of(s, text)
+  local result, message = loom.analyze(s.workload, s.arch, loom.mapping(text),
+    { model = s.options.model })
+  if not result then return nil, message end
+  local energy, problem = result:energy()
+  if not energy then return nil, problem end
+  local usage = {}
+  for name, x in pairs(result:usage()) do usage[name] = number(x) end
+  return { energy = number(energy), latency = number(result:latency()), usage = usage }
+end
+
 -- ---- writing ----
 
 local function list(t) return setmetatable(table.move(t, 1, #t, 1, {}), array) end
@@ -73,11 +88,14 @@ local function claim_of(s, point)
       fused = choice.fused and list(choice.fused) or nil,
     }
   end
-  local figures = s:evaluate(point.candidate)
-  if not figures then refuse "a mapping that was found cannot be evaluated" end
+  local mapping, rule = s:mapping(point.candidate)
+  if not mapping then refuse("what was found is not in the space (%s)", rule) end
+  local text = tostring(mapping)
+  local figures, message = figures_of(s, text)
+  if not figures then refuse("what was found is not valid: %s", message) end
   return {
     energy = figures.energy, latency = figures.latency, usage = figures.usage, choices = choices,
-    mapping = tostring(s:mapping(point.candidate)),
+    mapping = text,
   }
 end
 
@@ -131,16 +149,18 @@ end
 local claim_keys = { energy = true, latency = true, usage = true, choices = true, mapping = true }
 
 -- The figures of a claim, computed anew; raises where anything differs.
-local function check_claim(s, claim, number)
-  local at = ("claim %d: "):format(number)
+local function check_claim(s, claim, i)
+  local at = ("claim %d: "):format(i)
   errors.check_keys("certificate", claim, claim_keys, "claim")
   local problem = members.outside(s, claim.choices)
   if problem then refuse("%s%s", at, problem) end
+  local _, rule = s:evaluate(claim)
+  if rule then refuse("%sthe choices are not in the space (%s)", at, rule) end
   if tostring(s:mapping(claim)) ~= claim.mapping then
     refuse("%sthe mapping is not the one of the choices", at)
   end
-  local figures, rule = s:evaluate(claim)
-  if not figures then refuse("%sthe mapping is not valid (%s)", at, rule) end
+  local figures, message = figures_of(s, claim.mapping)
+  if not figures then refuse("%sthe mapping is not valid: %s", at, message) end
   for _, key in ipairs { "energy", "latency", "usage" } do
     if not same(figures[key], claim[key]) then refuse("%sthe mapping has another %s", at, key) end
   end

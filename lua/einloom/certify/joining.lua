@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Joins choices for single einsums in their order, with what memories hold while each runs, and looks for
--- a mapping that is better than what is claimed (doc/formulas.md#certificates-joining).
+-- Joins choices for single einsums in their order, with what memories hold while each runs, and
+-- looks for a mapping that is better than what is claimed (doc/formulas.md#certificates-joining).
 
 local completions = require "einloom.certify.completions"
 local errors = require "einloom.errors"
@@ -57,8 +57,8 @@ end
 
 -- ---- memories ----
 
--- Reservations of a step in one memory by depth, and all of them: those of its own, and tensors that it
--- is the first to use; and those that end with it.
+-- Reservations of a step in one memory by depth, and all of them: those of its own, and tensors
+-- that it is the first to use; and those that end with it.
 local function reserved(step, state, point, memory)
   local own, ending, alive = {}, {}, 0
   local known, later = {}, {}
@@ -91,7 +91,8 @@ local function sum_above(list, depth)
   return bits
 end
 
--- One memory of a row and a point: what is needed and kept after the step, nil where that is too much.
+-- One memory of a row and a point: what is needed and kept after the step, nil where that is too
+-- much.
 local function advance_memory(step, state, row, point, memory, depth, limit)
   local own, starting, ending, alive = reserved(step, state, point, memory)
   local most, kept = {}, {}
@@ -156,7 +157,8 @@ local function add_row(memories, state, row)
 end
 
 local function join(self, step, state, row, point, after)
-  local energy, latency = row.energy + point.energy, row.latency + (self.timed and point.latency or 0)
+  local energy = row.energy + point.energy
+  local latency = row.latency + (self.timed and point.latency or 0)
   local better = false
   for _, pair in ipairs(after.rest) do
     local figures = { energy = energy + pair[1], latency = latency + pair[2] }
@@ -209,8 +211,8 @@ function joining.memories(s)
   return memories
 end
 
---- Whether points, open leaves with what they reserve, join to a mapping that is better than what is
---- claimed; and how many rows were looked at.
+--- Whether points, open leaves with what they reserve, join to a mapping that is better than what
+--- is claimed; and how many rows were looked at.
 ---@param close einloom.Closing
 ---@param list einloom.CertifyPoint[]
 ---@param memories table<string, number> bits of those with a limit

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- Where a template keeps the outermost tile of each shared tensor: the memory, and the loops above with
--- their tiles.  Einsums fit together where they agree on the place of every tensor that they share.
+-- Where a template keeps the outermost tile of each shared tensor: the memory, and the loops above
+-- with their tiles.  Einsums fit together where they agree on the place of every tensor that they
+-- share.
 
 local places = {}
 
 ---@class einloom.CertifyPlace
 ---@field tensor integer position among the tensors of the einsum
 ---@field memory string
----@field loops table[] fused loops above: {variable = its number, j = the loop of it, rank, spatial}
+---@field loops table[] fused loops above: {variable = its number, j = which of its, rank, spatial}
 
 local function rank_of(tensor, v)
   for k, form in ipairs(tensor.access.affine) do
@@ -80,7 +81,8 @@ local function text_of(place, tiles, sizes)
   return ("%s %d %s"):format(place.memory, #parts, table.concat(parts, ","))
 end
 
---- The places at a state as texts that are equal where they fit; nil where they depend on open tiles.
+--- The places at a state as texts that are equal where they fit; nil where they depend on open
+--- tiles.
 ---@param list einloom.CertifyPlace[]
 ---@param nodes einloom.ChainNode[]
 ---@param sizes integer[] of the variables

@@ -2,49 +2,40 @@
 -- Choices of all tiles of a template, with what they reserve in memories: what is joined of several
 -- einsums (doc/formulas.md#certificates-joining).
 
+local bounds = require "einloom.certify.bounds"
 local places = require "einloom.certify.places"
 
 local points = {}
 
 ---@class einloom.CertifyPoint: einloom.OpenLeaf
----@field own table[] {memory, depth, bits}: reserved for the einsum alone, under so many fused loops
+---@field own table[] {memory, depth, bits}: for the einsum alone, under so many fused loops
 ---@field shared table[] by shared tensor of the einsum: {memory?, depth, bits}
 
--- Tiles of all loops, and fused loops with several trips above each number of loops.
-local function loops_of(b, nodes)
-  local tiles, chosen, at, extent = {}, {}, {}, {}
+-- Fused loops that run more than once, by variable and position among its loops.
+local function running(b, nodes)
+  local chosen, at, extent, run = {}, {}, {}, {}
   for i, v in ipairs(b.variables) do
-    chosen[v], at[v], extent[v] = places.chosen(nodes[i]), 0, b.template.way.sizes[v]
+    chosen[v], at[v], extent[v], run[v] =
+      places.chosen(nodes[i]), 0, b.template.way.sizes[v], {}
   end
-  local depths, number = { [0] = 0 }, 0
   for _, node in ipairs(b.template.nodes) do
     local v = node.variable
     if v then
-      number, at[v] = number + 1, at[v] + 1
+      at[v] = at[v] + 1
       local tile = chosen[v][at[v]] or 1
-      tiles["tile" .. number] = tile
-      depths[number] = depths[number - 1] + (node.fused and tile < extent[v] and 1 or 0)
+      run[v][at[v]] = node.fused and tile < extent[v]
       extent[v] = tile
     end
   end
-  return tiles, depths
+  return run
 end
 
-local function bits_at(e, tiles)
-  local point = {}
-  for _, symbol in ipairs(e:symbols()) do point[symbol] = tiles[symbol:name()] end
-  return (next(point) and e(point) or e):tonumber()
-end
-
--- The memory of the outermost holder of each shared tensor, by name.
-local function backings(template)
-  local memory = {}
-  for _, node in ipairs(template.nodes) do
-    if node.tensor and node.backs and node.tensor.shared then
-      memory[node.tensor.name] = template.way.levels[node.level].name
-    end
+local function depth_under(above, run)
+  local depth = 0
+  for _, loop in ipairs(above) do
+    if run[loop.variable][loop.j] then depth = depth + 1 end
   end
-  return memory
+  return depth
 end
 
 local function depth_of(place)
@@ -57,8 +48,7 @@ end
 ---@param leaf einloom.OpenLeaf
 ---@return einloom.CertifyPoint
 function points.fill(b, nodes, leaf)
-  local tiles, depths = loops_of(b, nodes)
-  local memory, position = backings(b.template), {}
+  local run, position = running(b, nodes), {}
   leaf.own, leaf.shared = {}, {}
   for _, t in ipairs(b.template.way.tensors) do
     if t.shared then
@@ -67,13 +57,16 @@ function points.fill(b, nodes, leaf)
       leaf.shared[k] = { depth = depth_of(leaf.places[k]), bits = 0 }
     end
   end
-  for _, row in ipairs(b.memory) do
-    local bits, k = bits_at(row.bits, tiles), position[row.tensor]
-    if k and memory[row.tensor] == row.component then
-      leaf.shared[k].memory, leaf.shared[k].bits = row.component, bits
-    else
-      local depth = row.n_loops_above < 0 and -1 or depths[row.n_loops_above]
-      leaf.own[#leaf.own + 1] = { memory = row.component, depth = depth, bits = bits }
+  for _, memory in ipairs(b.memories) do
+    for _, r in ipairs(memory.reserved) do
+      local bits, above = bounds.bits(r, nodes)
+      if r.backs then
+        local t = leaf.shared[position[r.tensor]]
+        t.memory, t.bits = memory.name, bits
+      else
+        local depth = r.persistent and -1 or depth_under(above, run)
+        leaf.own[#leaf.own + 1] = { memory = memory.name, depth = depth, bits = bits }
+      end
     end
   end
   return leaf
