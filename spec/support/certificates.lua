@@ -2,7 +2,6 @@
 -- Certificates for specs: written as lists of lines, changed, and checked again.
 
 local brute = require "support.brute"
-local chains = require "einloom.certify.chains"
 local checker = require "einloom.certify.checker"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
@@ -61,19 +60,11 @@ function certificates.best_of_all(space)
   return best
 end
 
---- A random point of a space of one einsum as a search would give it; nil where it does not fit.
-function certificates.random_point(space)
-  local number = math.random(#space:list(1))
-  local template = space:list(1)[number]
-  local loops, tiles = chains.loops(template), {}
-  for v, list in pairs(chains.lists(template.way, loops, space.options)) do
-    local row = list.rows[math.random(#list.rows)]
-    for j, loop in ipairs(loops[v]) do tiles[loop.number] = row[j] or 1 end
-  end
-  local candidate = { choices = { { template = number, tiles = tiles } } }
-  local figures = space:evaluate(candidate)
-  if not figures then return nil end
-  figures.candidate = candidate
+--- A random point of a space as a search would give it; nil where none was drawn.
+function certificates.random_point(space, source)
+  local candidate = space:random(source)
+  local figures = candidate and space:evaluate(candidate)
+  if figures then figures.candidate = candidate end
   return figures
 end
 

@@ -148,7 +148,7 @@ local function collect(list, shape, template, bounds_of)
   return function(leaf, line, reason, nodes)
     list[#list + 1] = {
       shape = shape, energy = reason.energy, latency = reason.latency, line = line, at = leaf.at,
-      places = places.key(at, nodes, sizes), bounds = bounds_of,
+      keys = places.keys(at, nodes, sizes), bounds = bounds_of,
       nodes = table.move(nodes, 1, #nodes, 1, {}),
     }
   end

@@ -10,7 +10,7 @@ local closing = {}
 
 ---@class einloom.OpenLeaf
 ---@field shape integer
----@field places? string[] of shared tensors; nil: they depend on open tiles
+---@field keys? string[][] places of shared tensors, as they may be; nil: they depend on open tiles
 ---@field energy number
 ---@field latency number
 ---@field closed? boolean
@@ -41,7 +41,7 @@ local function floors_of(self, leaves)
   end
   for _, leaf in ipairs(leaves) do
     if not leaf.closed then
-      for _, list in ipairs { all, not leaf.places and free or nil } do
+      for _, list in ipairs { all, not leaf.keys and free or nil } do
         local least = list[leaf.shape]
         least[1] = math.min(least[1], leaf.energy)
         least[2] = math.min(least[2], leaf.latency)
@@ -81,24 +81,31 @@ local function free_pairs(self, floors, free)
   return pairs_of
 end
 
--- Open leaves with places, grouped by them: groups by shape, and the number of each leaf's group.
+-- The number of the group of a shape with these places, which is made if it is not there.
+local function group_of(groups, known, places)
+  local key = table.concat(places, ";")
+  if not known[key] then
+    groups[#groups + 1] = { places = places, front = {} }
+    known[key] = #groups
+  end
+  return known[key]
+end
+
+-- Open leaves with places, grouped by them: groups by shape, and the numbers of each leaf's groups.
 local function group(self, leaves)
-  local groups, number, known = {}, {}, {}
+  local groups, numbers, known = {}, {}, {}
   for shape = 1, self.n_shapes do groups[shape], known[shape] = {}, {} end
   for _, leaf in ipairs(leaves) do
-    if not leaf.closed and leaf.places then
-      local key = table.concat(leaf.places, ";")
-      local n = known[leaf.shape][key]
-      if not n then
-        n = #groups[leaf.shape] + 1
-        known[leaf.shape][key] = n
-        groups[leaf.shape][n] = { places = leaf.places, front = {} }
+    if not leaf.closed and leaf.keys then
+      local own, list = groups[leaf.shape], {}
+      for k, places in ipairs(leaf.keys) do
+        list[k] = group_of(own, known[leaf.shape], places)
+        fronts.add(own[list[k]].front, leaf.energy, self.timed and leaf.latency or 0)
       end
-      number[leaf] = n
-      fronts.add(groups[leaf.shape][n].front, leaf.energy, self.timed and leaf.latency or 0)
+      numbers[leaf] = list
     end
   end
-  return groups, number
+  return groups, numbers
 end
 
 local function all_close(self, leaf, front)
@@ -117,10 +124,12 @@ local function close_free(self, leaf, floors)
   return true
 end
 
-local function close_placed(self, leaf, number, others, free)
+local function close_placed(self, leaf, numbers, others, free)
   for i, step in ipairs(self.steps) do
     if step.shape == leaf.shape then
-      if not all_close(self, leaf, others[i][number] or {}) then return false end
+      for _, number in ipairs(numbers) do
+        if not all_close(self, leaf, others[i][number] or {}) then return false end
+      end
       if not all_close(self, leaf, free[i]) then return false end
     end
   end
@@ -130,14 +139,14 @@ end
 -- Closes leaves once; how many.
 local function round(self, leaves)
   local floors, free = floors_of(self, leaves)
-  local groups, number = group(self, leaves)
+  local groups, numbers = group(self, leaves)
   local others, with_free = completions.of(self.steps, groups), free_pairs(self, floors, free)
   local closed = {}
   for _, leaf in ipairs(leaves) do
     if not leaf.closed then
       local ok
-      if leaf.places then
-        ok = close_placed(self, leaf, number[leaf], others, with_free)
+      if leaf.keys then
+        ok = close_placed(self, leaf, numbers[leaf], others, with_free)
       else
         ok = close_free(self, leaf, floors)
       end

@@ -15,7 +15,7 @@ local grove = {}
 ---@field number integer of the template
 ---@field text string
 ---@field bounds einloom.Bounds
----@field places einloom.CertifyPlace[]
+---@field places einloom.CertifyPlaces
 ---@field root table
 
 local function sizes_of(template)
@@ -28,7 +28,7 @@ end
 local function entry(one, nodes)
   local e = tree.reason(one.bounds, nodes, {})
   e.tree, e.nodes, e.shape = one, nodes, one.shape
-  e.places = e.energy and places.key(one.places, nodes, one.sizes)
+  e.keys = e.energy and places.keys(one.places, nodes, one.sizes)
   return e
 end
 
@@ -54,17 +54,15 @@ end
 -- The variables on which the places of a state still depend.
 local function undecided(e)
   local open = {}
-  for _, place in ipairs(e.tree.places) do
-    for _, loop in ipairs(place.loops) do
-      if #(places.chosen(e.nodes[loop.variable]) or {}) < loop.j then open[loop.variable] = true end
-    end
+  for _, loop in ipairs(e.tree.places.loops) do
+    if #(places.chosen(e.nodes[loop.variable]) or {}) < loop.j then open[loop.variable] = true end
   end
   return open
 end
 
 -- The variable to choose next: one that places depend on, or else one with few choices.
 local function next_variable(e)
-  local open = not e.places and undecided(e)
+  local open = not e.keys and undecided(e)
   local best, least
   for i, node in ipairs(e.nodes) do
     if node.children then

@@ -44,7 +44,8 @@ end
 
 --- Checks a certificate; nil, a message with its place and the kind where it does not hold.
 ---@param path string
----@return table? report templates, leaves, leaves by reason, claims
+---@return table? report templates, leaves, reasons, claims; of several einsums open: leaves that
+--- were joined, and joined: how many rows that took
 ---@return string? message
 ---@return string? kind
 function certify.check(path)

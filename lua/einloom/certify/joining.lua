@@ -4,7 +4,6 @@
 
 local completions = require "einloom.certify.completions"
 local errors = require "einloom.errors"
-local fronts = require "einloom.certify.fronts"
 local readonly = require "einloom.readonly"
 
 local joining = {}
@@ -223,10 +222,12 @@ function joining.better(close, list, memories)
   local by_shape, groups = {}, {}
   for shape = 1, close.n_shapes do by_shape[shape], groups[shape] = {}, {} end
   for _, point in ipairs(list) do
-    table.insert(by_shape[point.shape], point)
-    local front = {}
-    fronts.add(front, point.energy, self.timed and point.latency or 0)
-    table.insert(groups[point.shape], { places = point.places, front = front })
+    for _, places in ipairs(point.keys) do
+      local front = { { point.energy, self.timed and point.latency or 0 } }
+      table.insert(groups[point.shape], { places = places, front = front })
+      local one = setmetatable({ places = places }, { __index = point })
+      table.insert(by_shape[point.shape], one)
+    end
   end
   local _, rest = completions.of(close.steps, groups)
   local first = { energy = 0, latency = 0, most = {}, kept = {} }

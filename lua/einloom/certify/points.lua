@@ -38,10 +38,6 @@ local function depth_under(above, run)
   return depth
 end
 
-local function depth_of(place)
-  return math.tointeger(place:match "^%S+ (%d+)") or 0
-end
-
 --- What a state without open tiles reserves, added to it.
 ---@param b einloom.Bounds
 ---@param nodes einloom.ChainNode[]
@@ -54,7 +50,7 @@ function points.fill(b, nodes, leaf)
     if t.shared then
       local k = #leaf.shared + 1
       position[t.name] = k
-      leaf.shared[k] = { depth = depth_of(leaf.places[k]), bits = 0 }
+      leaf.shared[k] = { depth = places.depth(leaf.keys[1][k]), bits = 0 }
     end
   end
   for _, memory in ipairs(b.memories) do

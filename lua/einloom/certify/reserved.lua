@@ -81,17 +81,15 @@ local function joined(list, ...)
   return longer
 end
 
--- Fused loops of one place may come in any order: those that are passed first.
+-- Fused loops of one place may come in any order: those that are passed first. A holder below
+-- stands higher only if no loop with several trips is in between.
 local function add_fused_place(stages, holder, place, above, needs)
-  local passed, blocking = above, {}
+  local passed = above
   for _, loop in ipairs(place) do
-    local into, on = passes(holder, loop)
-    if into then passed = joined(passed, loop) end
-    if not on then blocking[#blocking + 1] = loop end
+    if passes(holder, loop) then passed = joined(passed, loop) end
   end
-  if #blocking == 0 then return needs end
   stages[#stages + 1] = { above = passed, needs = needs }
-  return blocking
+  return place
 end
 
 -- Others stand as they do.
@@ -132,12 +130,13 @@ local function stages_of(template, at, loops)
     if template.nodes[i].variable then number = number + 1 end
   end
   local above, stages, needs = table.move(loops, 1, number, 1, {}), {}, {}
+  local fused = false
   for _, place in ipairs(places_below(template, at, number, loops)) do
-    local add = place[1].fused and add_fused_place or add_place
-    needs = add(stages, holder, place, above, needs)
+    fused = place[1].fused
+    needs = (fused and add_fused_place or add_place)(stages, holder, place, above, needs)
     above = joined(above, table.unpack(place))
   end
-  stages[#stages + 1] = { above = above, needs = needs }
+  if not fused then stages[#stages + 1] = { above = above, needs = needs } end
   return stages
 end
 

@@ -25,7 +25,10 @@ local function counted(report)
   for _, reason in ipairs(report.reasons) do
     if reason.count > 0 then parts[#parts + 1] = ("%d %s"):format(reason.count, reason.text) end
   end
-  return ("%d templates, %d leaves: %s"):format(report.templates, report.leaves, listed(parts))
+  local text = ("%d templates, %d leaves: %s")
+    :format(report.templates, report.leaves, listed(parts))
+  if (report.open or 0) == 0 then return text end
+  return ("%s; %d of them joined to nothing better"):format(text, report.open)
 end
 
 local function claimed(report)
