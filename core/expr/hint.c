@@ -24,6 +24,7 @@ static bool list_hints(loom_ctx *ctx, hinted *h, const loom_given *given) {
 loom_expr loom_at_hints(loom_ctx *ctx, loom_expr e, const loom_given *given) {
   hinted h = {0};
   if (!loom_expr_check(ctx, e)) return LOOM_NONE;
+  if (loom_expr_is_num(ctx, e)) return e;
   bool good = list_hints(ctx, &h, given);
   if (good) e = loom_substitute(ctx, e, h.symbols.n, h.symbols.at, h.values.at);
   loom_vec_free(ctx, &h.symbols);

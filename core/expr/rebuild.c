@@ -62,9 +62,14 @@ typedef LOOM_VEC(loom_expr) expr_list;
 static loom_expr rewrite_node(loom_walk *walk, loom_expr f, expr_list *children) {
   loom_ctx *ctx = walk->ctx;
   size_t n = loom_child_count(ctx, f);
+  bool changed = false;
   if (!loom_vec_reserve(ctx, children, n)) return LOOM_NONE;
-  for (size_t i = 0; i < n; i++) children->at[i] = loom_walk_get(walk, loom_child(ctx, f, i));
-  return loom_rebuild(ctx, f, children->at);
+  for (size_t i = 0; i < n; i++) {
+    loom_expr child = loom_child(ctx, f, i);
+    children->at[i] = loom_walk_get(walk, child);
+    changed |= children->at[i] != child;
+  }
+  return changed ? loom_rebuild(ctx, f, children->at) : f;
 }
 
 loom_expr loom_rewrite(loom_ctx *ctx, loom_expr e, loom_rewriter *rewriter, void *data) {

@@ -91,10 +91,19 @@ static loom_expr rewrite(loom_ctx *ctx, const loom_walk *walk, loom_expr f, loom
   return changed ? loom_rebuild(ctx, f, children) : f;
 }
 
+/* What becomes of a number or a symbol. */
+static loom_expr replace_leaf(loom_expr e, size_t n, const loom_expr *nodes,
+                              const loom_expr *values) {
+  for (size_t i = n; i-- > 0;)
+    if (nodes[i] == e) return values[i];
+  return e;
+}
+
 loom_expr loom_replace(loom_ctx *ctx, loom_expr e, size_t n, const loom_expr *nodes,
                        const loom_expr *values) {
   loom_walk walk;
   LOOM_VEC(loom_expr) children = {0};
+  if (n == 0 || loom_kind_of(ctx, e) <= LOOM_SYM) return replace_leaf(e, n, nodes, values);
   if (!loom_walk_begin(ctx, &walk, false)) return LOOM_NONE;
   for (size_t i = 0; i < n; i++) loom_walk_set(&walk, nodes[i], values[i]);
   loom_walk_root(&walk, e);

@@ -182,7 +182,9 @@ static bool plan_all(loom_ctx *ctx, loom_graph *g) {
   loom_tiling_options options = {.blocks = true, .max_tiles = 3};
   loom_coalescing *c = loom_coalesce(g, &steps, false);
   loom_scored_tiling scored;
+  loom_blocked best;
   bool good = c && loom_coalesced_select(g, &steps, c, 3, &scored) == LOOM_OK &&
+              loom_tiling_best(g, &steps, NULL, &best) == LOOM_OK && best.sectors > 0 &&
               loom_tiling_select(g, &steps, &options, &info.tiling) == LOOM_OK;
   loom_plan *plan = good ? loom_plan_new(g) : NULL;
   good = plan && loom_plan_kernel(plan, &info) == 0;
