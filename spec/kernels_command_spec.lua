@@ -156,6 +156,15 @@ describe("einloom kernels", function()
     refused(2, "%-%-c needs what operations compute", recorded, "--c", "x.c", "--case",
       "g_graphs-v003")
     refused(1, "should return a graph", files.root "examples/matmul.lua")
+    files.scratch('return nil, "no graph today"', function(path)
+      refused(1, "no graph today", path)
+    end, ".lua")
+    for text, pattern in pairs {
+      ["[]"] = "a JSON object was expected", ['{"cases":3}'] = "cases: a list expected",
+      ['{"cases":[]}'] = "no case with a graph", ['{"cases":[3]}'] = "case 1 has no graph",
+    } do
+      files.scratch(text, function(path) refused(1, pattern, path) end, ".json")
+    end
     refused(1, "case 1 has no graph", files.path "golden/mapping/matmul.json")
     refused(1, "No such file", files.root "examples/kernels/none.lua")
     refused(1, "No such file", example "mlp", "--c", "/nowhere/at/all.c")

@@ -29,6 +29,9 @@ local function graph_of_script(path, values)
   local graph = values[1]
   local meta = type(graph) == "table" and getmetatable(graph) or {}
   if meta.__name == "einloom.graph" then return graph end
+  if graph == nil and type(values[2]) == "string" then
+    terminal.refuse(values[3] or "script", errors.printable(path) .. ": " .. values[2])
+  end
   terminal.fail("script", "the script should return a graph: return loom.graph { ... }", path)
 end
 
@@ -47,7 +50,8 @@ local function chosen(cases, wanted, path)
 end
 
 local function cases_of(path, decoded, wanted)
-  local cases = type(decoded) == "table" and (decoded.cases or { decoded }) or {}
+  local cases = decoded.cases == nil and { decoded } or decoded.cases
+  if type(cases) ~= "table" then terminal.fail("bad_case", "cases: a list expected", path) end
   for i, case in ipairs(cases) do
     if type(case) ~= "table" or type(case.nodes) ~= "table" then
       terminal.fail("bad_case", ("case %d has no graph: buffers, inputs, outputs and nodes, as"
