@@ -113,6 +113,18 @@ describe("a graph of einsums", function()
     assert.is_false(g.tensors["h'1"].output)
   end)
 
+  it("tells the core how a reduction is best spread", function()
+    local g = loom.graph {
+      einsums = { "a[i] += x[i,j] * v[j]", "b[j] += x[i,j] * w[i]", "c[j] += x[i,j]",
+        "d[] += t[3*n]", "e[i] += x[i,j] * z[j,i]", "f[q] += u[p,q]", "g[i,j] = x[i,j]" },
+      sizes = { i = 4, j = 6, n = 5, p = 8, q = "N" },
+    }
+    local hints = {}
+    for i, op in ipairs(g.core:ops()) do hints[i] = op.hint end
+    -- w is walked along i, x across it; a step of N is taken to be more than one.
+    assert.are.equal("inner default outer outer default outer default", table.concat(hints, " "))
+  end)
+
   it("has sizes in indices", function()
     local g = loom.graph {
       einsums = { "y[i] = x[(i*N + K) // M % N, 2*K] / N" }, sizes = { i = "M" },

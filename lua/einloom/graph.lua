@@ -321,7 +321,7 @@ local function loops_info(state, node)
     pointwise = core_loops(state, node, node.pointwise),
     reduction = core_loops(state, node, node.reduction),
     reads = core_uses(node.reads), writes = core_uses(node.writes),
-    mutates = node.updates and { node.updates } or nil,
+    mutates = node.updates and { node.updates } or nil, hint = accesses.hint(node),
   }
   info.writes[1].accumulates = node.join ~= nil or nil
   return info

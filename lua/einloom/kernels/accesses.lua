@@ -88,6 +88,42 @@ function accesses.make_symbols(node, list)
   end
 end
 
+-- How far an index steps from the origin when a loop does.
+local function step_of(index, symbol, origin)
+  local at = {}
+  for own, value in pairs(origin) do at[own] = value end
+  at[symbol] = 1
+  return index(at) - index(origin)
+end
+
+-- Whether no loop over the reduction steps by one element or none.
+local function strides_far(node, index)
+  local origin, used = {}, {}
+  for _, symbol in ipairs(index:symbols()) do used[symbol:name()] = symbol end
+  for _, loops in ipairs { node.pointwise, node.reduction } do
+    for _, name in ipairs(loops) do
+      local symbol = used[node.symbols[name]:name()]
+      if symbol then origin[symbol] = 0 end
+    end
+  end
+  for _, name in ipairs(node.reduction) do
+    local symbol = used[node.symbols[name]:name()]
+    if not symbol or step_of(index, symbol, origin):le(1) == true then return false end
+  end
+  return true
+end
+
+--- How a reduction is best spread: "inner" if each read steps by one element or none along a loop
+--- that is reduced, "outer" if none does, else nil.
+---@param node einloom.GraphNode
+---@return string?
+function accesses.hint(node)
+  if node.kind ~= "reduction" or #node.reads == 0 then return nil end
+  local far = 0
+  for _, read in ipairs(node.reads) do far = far + (strides_far(node, read.index) and 1 or 0) end
+  return far == 0 and "inner" or far == #node.reads and "outer" or nil
+end
+
 -- ---- tensors -------------------------------------------------------------------------------
 
 local function row_major(sizes)
