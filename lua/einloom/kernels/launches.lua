@@ -87,8 +87,8 @@ local function combined(graph, units, how)
   return found
 end
 
--- Whether the core may put the unit together with others: it is one kernel with loops, and more than
--- three tiles are launched with others only if they may be mixed.
+-- Whether the core may put the unit together with others: it is one kernel with loops, and more
+-- than three tiles are launched with others only if they may be mixed.
 local function is_free(unit, how)
   local tiling = #unit == 1 and unit[1].tiling
   local mixed = how.mixed == 2 or how.mixed == 1 and how.size_aware
