@@ -256,3 +256,153 @@ describe("a mapping with holes (LOOM_SEED=" .. seed .. ")", function()
     end)
   end
 end)
+
+-- ---- two einsums ----
+
+local function pair_of()
+  local sizes = pick { { m = 2, n = 2, k = 1, q = 1 }, { m = 2, n = 1, k = 2, q = 1 },
+    { m = 2, n = 1, k = 1, q = 3 }, { m = 4, n = 1, k = 1, q = 1 } }
+  local names = { "A", "B", "C", "Y", "Z" }
+  local main = { name = "Main", memory = true, must = {}, may = { Y = true } }
+  for _, name in ipairs { "A", "B", "C", "Z" } do main.must[name] = true end
+  local buf = { name = "Buf", memory = true, must = some(names, 0.15), may = some(names, 0.15) }
+  buf.may.Y = true
+  local p = {
+    sizes = sizes, ordered = chance(0.7), shared = { Y = true },
+    levels = { main, buf, { name = "MAC" } },
+  }
+  local function einsum(tensors_)
+    local result = { tensors = {} }
+    for name, variables in pairs(tensors_) do
+      result.tensors[name] = { index = {} }
+      for v in variables:gmatch "%a" do
+        if sizes[v] > 1 then result.tensors[name].index[v] = "alone" end
+      end
+    end
+    return result
+  end
+  local w = loom.workload {
+    sizes = sizes, bits = { All = 8 }, "Y[m,n] = A[m,k] * B[k,n]", "Z[m,q] = Y[m,n] * C[n,q]",
+  }
+  local a = loom.arch {
+    memory(main, math.huge, pick { 5, 20 }), memory(buf, 8 * pick { 3, 4, 8 }, 1),
+    loom.compute { "MAC", energy = 1, throughput = pick { 1, 4 } },
+  }
+  local first = einsum { Y = "mn", A = "mk", B = "kn" }
+  return p, { first, einsum { Z = "mq", Y = "mn", C = "nq" } }, w, a
+end
+
+local function bare(nodes)
+  local list = {}
+  for i, n in ipairs(nodes) do
+    list[i] = {}
+    for key, x in pairs(n) do list[i][key] = x end
+    list[i].backs = nil
+  end
+  return list
+end
+
+local function tree_of(head, first, second)
+  local nodes, branches = bare(head), { bare(first), bare(second) }
+  for i, einsum in ipairs { "Y", "Z" } do
+    table.insert(branches[i], { node = "compute", einsum = einsum, component = "MAC" })
+  end
+  nodes[#nodes + 1] = { node = "sequential", branches = branches }
+  return nodes
+end
+
+local function evaluate_tree(w, a, goal, head, first, second)
+  return goal_value(goal, assert(loom.analyze(w, a,
+    loom.mapping { nodes = tree_of(head, first, second) }, { model = "reference" })))
+end
+
+local function serial(list)
+  local parts = {}
+  for i, node in ipairs(list) do
+    parts[i] = node.tensors and node.component .. node.tensors[1]
+      or node.rank_variable .. node.tile_shape .. (node.dim or "")
+  end
+  return table.concat(parts, " ")
+end
+
+-- Completions of one einsum's path: by the text of the head, heads and lists of what is below.
+local function completed_paths(p, einsum, pattern, head, rest)
+  local nodes, by_head = table.move(head, 1, #head, 1, {}), {}
+  nodes[#nodes + 1] = { node = "split" }
+  table.move(rest, 1, #rest, #nodes + 1, nodes)
+  whole.completions(p, einsum, pattern, nodes, function(list)
+    local at = 1
+    while list[at].node ~= "split" do at = at + 1 end
+    local own = table.move(list, 1, at - 1, 1, {})
+    local key = serial(own)
+    by_head[key] = by_head[key] or { head = own, rests = {} }
+    table.insert(by_head[key].rests, table.move(list, at + 1, #list, 1, {}))
+  end)
+  return by_head
+end
+
+describe("two einsums (LOOM_SEED=" .. seed .. ")", function()
+  it("are joined to the best of all mappings", function()
+    math.randomseed(seed + 20)
+    for _ = 1, 4 do
+      local p, einsums, w, a = pair_of()
+      local options = {
+        minimise = pick { "energy", "latency", "edp" }, force_memory_hierarchy_order = p.ordered,
+      }
+      local about, best, n = describe_problem(p, w, a, options), math.huge, 0
+      whole.pairs(p, einsums, "Y", function(...)
+        n = n + 1
+        best = math.min(best, evaluate_tree(w, a, options.minimise, ...))
+      end)
+      local got, mapping = found_best(w, a, options, about)
+      assert.is_true(close(got, best), ("%s found, %s best of %d: %s\n%s"):format(got, best, n,
+        about, tostring(mapping)))
+    end
+  end)
+
+  it("complete a mapping with holes and a split as best as can be", function()
+    math.randomseed(seed + 30)
+    for _ = 1, 5 do
+      local p, einsums, w, a = pair_of()
+      local n, sample = 0, nil
+      whole.pairs(p, einsums, "Y", function(...)
+        n = n + 1
+        if random(n) == 1 then sample = { ... } end
+      end)
+      local last = table.remove(sample[1])
+      local head = with_holes(sample[1])
+      head[#head + 1] = { node = "storage", component = last.component, tensors = { "Y" } }
+      local branches, patterns = { with_holes(sample[2]), with_holes(sample[3]) }, {}
+      for i = 1, 2 do
+        patterns[i] = table.move(head, 1, #head, 1, {})
+        table.insert(patterns[i], { node = "split" })
+        table.move(branches[i], 1, #branches[i], #patterns[i] + 1, patterns[i])
+      end
+      local options = {
+        minimise = pick { "energy", "latency", "edp" }, force_memory_hierarchy_order = p.ordered,
+        mapping = loom.mapping { nodes = tree_of(head, branches[1], branches[2]) },
+      }
+      local about = describe_problem(p, w, a, options) .. "\n" .. tostring(options.mapping)
+      local best, seen = math.huge, {}
+      whole.pairs(p, einsums, "Y", function(top, first, second)
+        local one = completed_paths(p, einsums[1], patterns[1], top, first)
+        local two = next(one) and completed_paths(p, einsums[2], patterns[2], top, second) or {}
+        for key, x in pairs(one) do
+          for _, below in ipairs(x.rests) do
+            for _, other in ipairs(two[key] and two[key].rests or {}) do
+              local whole_key = table.concat({ key, serial(below), serial(other) }, "|")
+              if not seen[whole_key] then
+                seen[whole_key] = true
+                best = math.min(best,
+                  evaluate_tree(w, a, options.minimise, x.head, below, other))
+              end
+            end
+          end
+        end
+      end)
+      local got, mapping = found_best(w, a, options, about)
+      assert.is_true(close(got, best), ("%s found, %s best: %s\n%s"):format(got, best, about,
+        tostring(mapping)))
+    end
+  end)
+end)

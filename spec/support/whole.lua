@@ -172,6 +172,71 @@ function whole.nests(problem, einsum, visit)
   end)
 end
 
+-- ---- two einsums ----
+
+-- The nodes up to the outermost holder of the tensor that both use, the rest, and the loops among
+-- the first as a text; nil where some variable has several of these.
+local function cut(nodes, tensor)
+  local parts, seen = {}, {}
+  for i, n in ipairs(nodes) do
+    if n.tile_shape then
+      if seen[n.rank_variable] then return nil end
+      seen[n.rank_variable] = true
+      parts[#parts + 1] = ("%s %s %s"):format(n.rank_variable, n.tile_shape, n.dim or "")
+    elseif n.tensors[1] == tensor and n.backs then
+      parts[#parts + 1] = n.component
+      return {
+        head = table.move(nodes, 1, i, 1, {}), rest = table.move(nodes, i + 1, #nodes, 1, {}),
+        loops = table.concat(parts, "/"),
+      }
+    end
+  end
+end
+
+-- Two heads with the same loops as one: the holders of both between them.
+local function merged(a, b, tensor)
+  local result, i, k = {}, 1, 1
+  while a[i] or b[k] do
+    while a[i] and not a[i].tile_shape do
+      if a[i].tensors[1] ~= tensor then result[#result + 1] = a[i] end
+      i = i + 1
+    end
+    while b[k] and not b[k].tile_shape do
+      if b[k].tensors[1] ~= tensor then result[#result + 1] = b[k] end
+      k = k + 1
+    end
+    if a[i] then result[#result + 1] = a[i] end
+    i, k = i + 1, k + 1
+  end
+  result[#result + 1] = a[#a]
+  return result
+end
+
+--- Calls visit(head, rest, rest) for every mapping of two einsums that share one tensor, which has
+--- its outermost holder at the end of the head.
+---@param problem table
+---@param einsums table[]
+---@param tensor string
+---@param visit fun(head: table[], first: table[], second: table[])
+function whole.pairs(problem, einsums, tensor, visit)
+  local lists = { {}, {} }
+  for e, einsum in ipairs(einsums) do
+    whole.nests(problem, einsum, function(nodes)
+      local part = cut(nodes, tensor)
+      if not part then return end
+      lists[e][part.loops] = lists[e][part.loops] or {}
+      table.insert(lists[e][part.loops], part)
+    end)
+  end
+  for _, loops in ipairs(names_of(lists[1])) do
+    for _, a in ipairs(lists[1][loops]) do
+      for _, b in ipairs(lists[2][loops] or {}) do
+        visit(merged(a.head, b.head, tensor), a.rest, b.rest)
+      end
+    end
+  end
+end
+
 -- ---- matching ----
 
 local function holds_any(list, name)
@@ -267,6 +332,10 @@ function whole.completions(problem, einsum, pattern, nodes, visit)
       go(i + 1, k, extent)
       local fits = n and (p.node == "anything" or n.tile_shape and (not p.kind or p.kind == n.node))
       if fits then emit(n, i, k + 1, after(n, extent)) end
+      return
+    end
+    if p.node == "split" then
+      if n and n.node == "split" then emit(n, i + 1, k + 1, extent) end
       return
     end
     local v = p.rank_variable
