@@ -51,13 +51,29 @@ local function part_of(space, c, i)
   return { nest = own, tiles = choice.tiles, trips = trips, order = order }
 end
 
+-- The mapping of a candidate that a search found, with the loops that its einsums share.
+local function joined(space, c)
+  local choices = {}
+  for i, step in ipairs(space.steps) do
+    local choice = choice_of(space, c, i)
+    if not choice.fused then
+      errors.raise("bad_candidate", ("the choice for %s has no `fused`: splits of the mapping with "
+        .. "holes need it"):format(step.einsum))
+    end
+    local template = space:list(i)[choice.template]
+    choices[i] = { template = template, tiles = choice.tiles, fused = choice.fused }
+  end
+  return filled.mapping(space, choices)
+end
+
 --- The mapping of a candidate; nil and the rule that it breaks where it is none.
 ---@param space einloom.Space
 ---@param c einloom.Candidate
 ---@return einloom.Mapping?
 ---@return string? rule
 function candidate.mapping(space, c)
-  local paths, choices = {}, {}
+  local paths, choices, pattern = {}, {}, space.options.mapping
+  if pattern and pattern.whole and #pattern.splits > 0 then return joined(space, c) end
   for i, step in ipairs(space.steps) do
     local part, rule = part_of(space, c, i)
     if not part then return nil, rule end
@@ -66,7 +82,6 @@ function candidate.mapping(space, c)
     choices[i] = { template = template, tiles = part.tiles, fused = names }
     paths[i] = tree.path(step, template, part.tiles, names)
   end
-  local pattern = space.options.mapping
   if pattern and pattern.whole then return filled.mapping(space, choices) end
   return tree.mapping(paths)
 end
