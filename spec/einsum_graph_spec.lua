@@ -30,6 +30,12 @@ describe("a graph of einsums", function()
     assert.are.same({ "total" }, g.core:ancestors(ops[2].name))
   end)
 
+  it("prints as it was written", function()
+    local g = loom.graph { einsums = { "s: y[i] += x[i,j]^2", "update  y[i]  *= N" },
+      sizes = { i = "N", j = 6 } }
+    assert.are.equal("s: y[i] += x[i, j]^2\ny: update y[i] *= N\ni=N j=6", tostring(g))
+  end)
+
   it("finds sizes of tensors and loops", function()
     local g = loom.graph { einsums = { "y[i,j] = x[2*i + j] * w[j]" }, sizes = { i = 5 },
       tensors = { w = { sizes = { 3 } } } }

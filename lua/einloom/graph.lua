@@ -475,6 +475,20 @@ function Graph:evaluate(inputs, at)
   return require "einloom.kernels.evaluate".run(self, inputs, at)
 end
 
+--- The einsums as they were written, and the sizes of the loop variables.
+function Graph:__tostring()
+  local lines, sizes = {}, {}
+  for i, node in ipairs(self.nodes) do
+    local parsed = node.einsum
+    lines[i] = ("%s: %s%s"):format(node.name, parsed.is_update and "update " or "", parsed.body)
+  end
+  for i, name in ipairs(errors.keys(self.sizes)) do
+    sizes[i] = ("%s=%s"):format(name, tostring(self.sizes[name]))
+  end
+  lines[#lines + 1] = table.concat(sizes, " ")
+  return table.concat(lines, "\n")
+end
+
 --- The node of that name.
 ---@param name string
 ---@return einloom.GraphNode
