@@ -357,4 +357,18 @@ describe("memory sectors", function()
       g:sectors({ "op" }, { n, 1 }, { { "x", 64 }, { "r0_", 1 } }, { { "x", 64 } })
     end, "for each range of the tiling")
   end)
+
+  it("choose the tilings of a graph of einsums, also of symbolic sizes", function()
+    local loom = require "einloom"
+    local g = loom.graph {
+      einsums = { "y[i,j] = relu(x[i,j]) + z[j,i]" }, sizes = { i = "I", j = "J" },
+      hints = { I = 128, J = 96 },
+    }
+    local best = g:kernels { tiling = "best" }[1]
+    assert.are.equal("y I, x J, r0_ 1", show(best.facts.tiling))
+    assert.are.equal(3 * 1536, best.counted.sectors)
+    local walked = g:kernels { tiling = "coalescing" }[1]
+    assert.are.equal("y I, x J, r0_ 1", show(walked.facts.tiling))
+    assert.is_nil(walked.counted)
+  end)
 end)

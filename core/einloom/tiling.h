@@ -68,10 +68,10 @@ LOOM_API bool loom_zero_of(loom_ctx *ctx, loom_expr e, loom_expr variable, loom_
 ** the reference finds splits; loom_unit_split proves them): split into outer * f + inner the address
 ** grows by one along the outer part.  False: none, or an error. */
 LOOM_API bool loom_unit_factor(loom_ctx *ctx, loom_expr e, loom_expr *factor);
-/* The split of a loop of size t * m, m > 1, into outer * t + inner for which e grows by exactly one with
-** every step of the outer part, at all points of the n loops and for all sizes that their assumptions
-** and what is given allow; 1: of the loop itself.  False: none (over sizes in numbers; over symbols
-** none is proved), or an error. */
+/* The split of a loop of size t * m into outer * t + inner for which e grows by exactly one with every step
+** of the outer part, at all points of the n loops and for all sizes that their assumptions and what is
+** given allow; 1: of the loop itself.  In numbers m > 1, and false says that there is none; over symbols m
+** may come out as 1, and false says that none is proved.  False with an error too. */
 LOOM_API bool loom_unit_split(loom_ctx *ctx, loom_expr e, size_t n, const loom_extent *loops,
                               size_t loop, const loom_given *given, loom_expr *split);
 /* The first of n loops along which e grows by exactly one element at the origin; -1: none. */

@@ -13,7 +13,7 @@ typedef struct finder {
   const loom_op *op;
   loom_expr extent, reduction_extent;
   size_t n; /* loops considered */
-  loom_expr *variables, *sizes, *strides; /* strides: of the index that is looked at */
+  loom_expr *variables, *sizes, *strides;
   size_t n_others; /* loops of the other side, which stand still */
   loom_expr *others, *zeros;
   loom_expr limit; /* the least score that is kept, at the hints */

@@ -70,9 +70,7 @@ static bool is_proved(const unit *u, loom_expr split) {
   loom_expr variable = u->loops[u->loop].variable, size = u->loops[u->loop].size;
   loom_extent extents[MOST_LOOPS + 2];
   size_t n = 0;
-  if (!loom_known(ctx, LOOM_REL_LT, split, size, u->given) ||
-      !loom_size_multiple(ctx, size, split, u->given))
-    return false;
+  if (split != loom_int(ctx, 1) && !loom_size_multiple(ctx, size, split, u->given)) return false;
   for (size_t i = 0; i < u->n; i++)
     if (i != u->loop) extents[n++] = u->loops[i];
   extents[n++] = (loom_extent){outer, loom_simplify(ctx, loom_floor_div(ctx, size, split))};
