@@ -157,6 +157,59 @@ local function bench_map(files)
   report("geometric mean", math.exp(sum / n), "times")
 end
 
+-- How many times a second f runs, over a quarter of a second.
+local function rate_of(f)
+  local n, start = 0, os.clock()
+  repeat
+    f()
+    n = n + 1
+  until os.clock() - start > 0.25
+  return n / (os.clock() - start)
+end
+
+-- What searches of one's own are made of, on some cases: the first mapping drawn, mappings drawn
+-- and evaluated one by one, and points of the last template in blocks.
+local function bench_candidates(files)
+  local read, rng = require "einloom.case.search", require "einloom.search.rng"
+  local wanted = { chain1_simple_E = true, chain2_simple_E = true, ws3_mm_E = true, tl_mb_E = true,
+    conv1_two_E = true, reg_eyeriss_gpt6p7_dec_fused = true }
+  for _, path in ipairs(files) do
+    for _, case in ipairs(read.load(path)) do
+      if wanted[case.id] then
+        local random, start = rng.new(1), os.clock()
+        local space = read.space(case)
+        local candidate = space:random(random)
+        local first = os.clock() - start
+        local templates = space:templates()
+        local columns = templates[#templates]:blocks()()
+        print(("%-32s first drawn %6.1f ms, %6.0f drawn/s, %6.0f evaluated/s, in blocks %9.0f/s")
+          :format(case.id, first * 1e3, rate_of(function() space:random(random) end),
+          rate_of(function() space:evaluate(candidate) end),
+          #columns[1] * rate_of(function() templates[#templates]:evaluate(columns) end)))
+      end
+    end
+  end
+end
+
+-- How near strategies come to the least energy within some evaluations, and how fast they go.
+local function bench_strategies(files)
+  local read, run = require "einloom.case.search", require "einloom.search.run"
+  for _, case in ipairs(read.load(files[#files])) do
+    local space = read.space(case)
+    local least = space:search().points[1].energy
+    for _, name in ipairs(run.strategies) do
+      if name ~= "optimal" and name ~= "exhaustive" then
+        local start = os.clock()
+        local search = space:search { strategy = name, seed = 1, evaluations = 5000 }
+        local energy = search:run().points[1].energy
+        local n = search:progress().evaluated
+        print(("%-16s %-15s %5d evaluated, %6.0f/s: %.4f of the least energy"):format(case.id, name,
+          n, n / (os.clock() - start), energy / least))
+      end
+    end
+  end
+end
+
 local command, file = ...
 if command == "expr" then
   bench_expr()
@@ -164,6 +217,8 @@ elseif command == "costs" then
   bench_costs()
 elseif command == "map" then
   bench_map { select(2, ...) }
+  bench_candidates { select(2, ...) }
+  bench_strategies { select(2, ...) }
 else
   bench_reuse(file)
 end
