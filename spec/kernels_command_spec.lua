@@ -75,6 +75,20 @@ describe("einloom kernels", function()
     assert.are.equal(4 * (128 + 128 * 64 + 16 * 64 + 16 * 128), data.kernels[1].bytes)
   end)
 
+  it("tells what is launched at once", function()
+    local text = [[return require "einloom".graph {
+      einsums = { "a[i] = 2 * x[i]", "b[j] = 3 * y[j]", "c[i] = a[i] * w[]" },
+      sizes = { i = 10, j = 20 }, lists = { { "a", "b" } } }]]
+    files.scratch(text, function(path)
+      local launched = {}
+      for i, kernel in ipairs(json(path).kernels) do
+        launched[i] = kernel.name .. " " .. tostring(kernel.launch)
+      end
+      assert.are.same({ "kernel1 1", "kernel2 1" }, launched)
+      assert.truthy(run(path):find("launch        with others, number 1", 1, true))
+    end, ".lua")
+  end)
+
   it("warns of mixed layouts", function()
     local text = [[return require "einloom".graph {
       einsums = { "y[i,j] = a[i,j] + b[i,j]" }, sizes = { i = 64, j = 32 },

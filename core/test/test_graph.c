@@ -193,11 +193,24 @@ static bool plan_all(loom_ctx *ctx, loom_graph *g) {
   return good;
 }
 
+/* Fuses the operations, some of them in a list. */
+static bool fuse_all(loom_ctx *ctx, loom_graph *g) {
+  static const int others[] = {SOME_OPS, SOME_OPS + 1};
+  const loom_fused *kernels;
+  for (int i = 0; i < 2; i++)
+    if (add(g, ctx, SOME_OPS + i, 1, (int[]){i}, -1) != SOME_OPS + i) return false;
+  if (loom_graph_list(g, 2, others) != 0) return false;
+  loom_fusion *f = loom_fusion_new(g, NULL);
+  bool good = f && loom_fusion_run(f) == LOOM_OK && loom_fusion_kernels(f, &kernels) > 1;
+  loom_fusion_free(f);
+  return good;
+}
+
 static bool build_all(loom_ctx *ctx) {
   loom_graph *g = begin(ctx);
   bool good = g != NULL;
   for (int i = 0; good && i < SOME_OPS; i++) good = add(g, ctx, i, 2, (int[]){i, i / 3}, -1) == i;
-  good = good && plan_all(ctx, g);
+  good = good && plan_all(ctx, g) && fuse_all(ctx, g);
   loom_graph_free(g);
   return good;
 }

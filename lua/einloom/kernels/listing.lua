@@ -199,7 +199,7 @@ end
 local function kernel_of(graph, made, ops)
   local facts = made.facts
   local entry = { name = made.name, kind = facts.kind, nodes = nodes_of(facts),
-    schedule = names(facts.schedule), flops = plain(facts.flops) }
+    schedule = names(facts.schedule), flops = plain(facts.flops), launch = facts.launch }
   if made.call then add_call(made, entry, ops) else add_loops(graph, made, entry) end
   return entry
 end

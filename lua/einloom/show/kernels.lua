@@ -132,6 +132,7 @@ local function layout_text(one)
 end
 
 local function facts(out, kernel)
+  if kernel.launch then row(out, "launch", ("with others, number %d"):format(kernel.launch)) end
   row(out, "moves", bytes_text(kernel))
   if kernel.sectors then
     row(out, "touches", ("%s in blocks of %s"):format(several(kernel.sectors, "sectors"),
