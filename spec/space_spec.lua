@@ -150,6 +150,8 @@ describe("a space", function()
       { max_fused_loop = 1 })
     refused({ "max_fused_loops", "a count", "1.5" }, w, a, { max_fused_loops = 1.5 })
     refused({ "temporal_factors", "perfect or imperfect" }, w, a, { temporal_factors = "perfekt" })
+    refused({ "model exact", "perfect factors only" }, w, a,
+      { model = "exact", temporal_factors = "imperfect" })
     refused({ "argument 1: workload expected" }, a, a)
     refused({ "argument 2: architecture expected" }, w, w)
     refused({ "give N a value" },

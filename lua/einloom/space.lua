@@ -96,6 +96,10 @@ end
 function space.new(w, a, given)
   check_arguments(w, a)
   local all = space_options.of(given)
+  if all.model == "exact" and all.temporal_factors == "imperfect" then
+    errors.raise("bad_argument", "in the model exact a search has perfect factors only",
+      { path = "options of loom.space", name = "temporal_factors" })
+  end
   if all.mapping then all.mapping = pattern.new(all.mapping, w) end
   local case = { workload = w, arch = a, options = all, objective = all.minimise }
   local list = steps.of(case)

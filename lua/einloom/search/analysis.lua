@@ -13,10 +13,8 @@ analysis.splits = SPLITS
 
 local symbols = {}
 
---- The tile of the i-th loop: one symbol for all templates, so that formulas meet again.
----@param i integer
----@return einloom.Expr
-function analysis.symbol(i)
+-- The tile of the i-th loop: one symbol for all templates, so that formulas meet again.
+local function symbol(i)
   local s = symbols[i]
   if not s then
     s = core.symbol("tile" .. i)
@@ -54,11 +52,12 @@ end
 
 --- What the engine needs of a template; `numbers` has the numbers of variables, dimensions, shared
 --- tensors and memories of the einsum's space.
+---@param case einloom.SearchProblem
 ---@param template einloom.Template
 ---@param numbers table
 ---@return einloom.CoreTemplate
-function analysis.describe(template, numbers)
-  local last, loops, border, backings = last_loops(template.nodes), {}, {}, {}
+function analysis.describe(case, template, numbers)
+  local tiles, loops, border, backings = analysis.tiles(case, template), {}, {}, {}
   local under, n_fused = false, 0
   for _, node in ipairs(template.nodes) do
     if node.tensor then
@@ -74,7 +73,7 @@ function analysis.describe(template, numbers)
       loops[i] = {
         variable = numbers.variables[node.variable],
         dimension = node.dim and numbers.dimensions[node.dim] or nil,
-        tile = last[node.variable] ~= node and analysis.symbol(i) or nil, tiles = node.tiles,
+        tile = tiles[i] ~= 1 and tiles[i] or nil, tiles = node.tiles,
       }
       if node.fused then
         n_fused = n_fused + 1
@@ -92,6 +91,27 @@ function analysis.describe(template, numbers)
   return { loops = loops, n_fused = n_fused, border = border, backings = backings }
 end
 
+--- The tiles of the loops of a template: a symbol each, 1 for the last loop of a variable. In the
+--- model `exact` a tile divides the one outside of it, so that formulas are those of even tiles.
+---@param case einloom.SearchProblem
+---@param template einloom.Template
+---@return (einloom.Expr|integer)[]
+function analysis.tiles(case, template)
+  local tiles, last, outer = {}, last_loops(template.nodes), {}
+  for _, node in ipairs(template.nodes) do
+    local v = node.variable
+    if v then
+      local i = #tiles + 1
+      tiles[i] = last[v] == node and 1 or symbol(i)
+      if case.options.model == "exact" and last[v] ~= node then
+        tiles[i] = core.symbol("tile" .. i, { divides = outer[v] or template.way.sizes[v] })
+        outer[v] = tiles[i]
+      end
+    end
+  end
+  return tiles
+end
+
 local function add_loop(built, way, node, tile)
   if node.dim then
     built:spatial(0, node.variable, tile, nil, way.levels[node.level].name, node.dim.name)
@@ -100,15 +120,15 @@ local function add_loop(built, way, node, tile)
   end
 end
 
-local function build(template)
-  local way, built, last, i = template.way, core.mapping(), last_loops(template.nodes), 0
+local function build(template, tiles)
+  local way, built, i = template.way, core.mapping(), 0
   for _, node in ipairs(template.nodes) do
     for _, unit in ipairs(node.units or {}) do add_loop(built, way, unit, 1) end
     if node.tensor then
       add_holder(built, way, node)
     else
       i = i + 1
-      add_loop(built, way, node, last[node.variable] ~= node and analysis.symbol(i) or 1)
+      add_loop(built, way, node, tiles[i])
     end
   end
   for _, unit in ipairs(template.units) do add_loop(built, way, unit, 1) end
@@ -123,9 +143,10 @@ end
 function analysis.costs(case, template)
   local w = model.compile_workload(case.workload)
   local a = model.compile_arch(case.workload, case.arch)
-  local built = build(template)
+  local built = build(template, analysis.tiles(case, template))
   local result, message, kind = core.analyze(w, a, built, {
-    model = "reference", allow_unmapped_einsums = true, round_trips = template.way.uneven ~= nil,
+    model = case.options.model, allow_unmapped_einsums = true,
+    round_trips = template.way.uneven ~= nil,
   })
   if not result then return nil, message, kind end
   return core.cost(result, w, a, built, {

@@ -139,7 +139,7 @@ end
 ---@return table? figures
 ---@return string? rule
 function candidate.evaluate(space, c)
-  if space.options.mapping then
+  if space.options.mapping or space.options.model == "exact" then
     local mapping, rule = candidate.mapping(space, c)
     if not mapping then return nil, rule end
     return analysed(space, mapping)

@@ -163,7 +163,7 @@ function Engine:add(unit)
   local costs, message, kind = analysis.costs(self.space.case, template)
   if not costs then errors.raise(kind, message) end
   local number, problem, its_kind =
-    self.built:add(numbers.einsum, costs, analysis.describe(template, numbers))
+    self.built:add(numbers.einsum, costs, analysis.describe(self.space.case, template, numbers))
   if not number then errors.raise(its_kind, problem) end
   costs:close()
 end

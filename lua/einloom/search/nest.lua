@@ -156,18 +156,19 @@ function nest.program(space, self)
   local outputs = { costs.dynamic_energy + costs.leak_energy, costs.latency }
   read_memory(space, step, template, costs, self, outputs)
   raw:close()
-  for i, k in ipairs(self.open) do symbols[i] = analysis.symbol(k) end
+  local tiles = analysis.tiles(space.case, template)
+  for i, k in ipairs(self.open) do symbols[i] = tiles[k] end
   self.program, self.formulas, self.symbols = core.compile(outputs, symbols), outputs, symbols
   return self.program
 end
 
 -- Instances used of a dimension: the trips of its loops multiplied.
-local function instances(self, dim)
-  local used = core.int(1)
+local function instances(space, self, dim)
+  local used, tiles = core.int(1), analysis.tiles(space.case, self.template)
   for variable, loops in ipairs(self.of_variable) do
     local outer = core.int(self.step.sizes[self.step.variables[variable]])
-    for i, k in ipairs(loops) do
-      local tile = loops[i + 1] and analysis.symbol(k) or core.int(1)
+    for _, k in ipairs(loops) do
+      local tile = tiles[k] == 1 and core.int(1) or tiles[k]
       if self.loops[k].dim == dim then used = used * outer / tile end
       outer = tile
     end
@@ -195,7 +196,7 @@ function nest.block(space, self)
       outputs[2 + k] = outputs[2 + k] + bits
     end
   end
-  for _, row in ipairs(self.spatial) do outputs[#outputs + 1] = instances(self, row.of) end
+  for _, row in ipairs(self.spatial) do outputs[#outputs + 1] = instances(space, self, row.of) end
   self.block, self.components = core.compile(outputs, self.symbols), components
   return self.block, components
 end

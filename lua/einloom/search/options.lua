@@ -21,7 +21,8 @@ options.list = {
   { name = "minimise", kind = "objective", default = "energy",
     text = "what is best: energy, latency, energy_delay_product, usage (of memories), a list "
       .. "of them (all points that no other one beats), or a formula in energy and latency" },
-  { name = "model", kind = "model", default = "reference", text = "how mappings are counted" },
+  { name = "model", kind = "model", default = "reference",
+    text = "how mappings are counted: `reference` or `exact`" },
   { name = "temporal_factors", kind = "factors", default = "perfect",
     text = "imperfect: tiles of temporal loops need not divide, but for variables in sums" },
   { name = "max_fused_loops", kind = "count", default = math.huge,
@@ -64,7 +65,7 @@ end
 -- Each gives back the value as it is used, or nil, what was expected and a hint.
 options.kinds = {
   boolean = one_of({ [true] = true, [false] = true }, "true or false"),
-  model = one_of({ reference = true }, "reference"),
+  model = one_of({ reference = true, exact = true }, "reference or exact"),
   factors = one_of({ perfect = true, imperfect = true }, "perfect or imperfect"),
   count = function(x)
     if x == math.huge then return x end

@@ -67,7 +67,7 @@ end
 ---@return einloom.Mapping
 function Template:mapping()
   local t, nodes, k = self.space:list(self.step)[self.number], {}, 0
-  local levels = t.way.levels
+  local levels, shapes = t.way.levels, analysis.tiles(self.space.case, t)
   for _, node in ipairs(t.nodes) do
     if node.tensor then
       local kind = node.toll and loom.toll_node or loom.storage
@@ -77,8 +77,7 @@ function Template:mapping()
       }
     else
       k = k + 1
-      local loop = self.loops[k]
-      local tile = loop.tile and analysis.symbol(k) or 1
+      local tile = shapes[k]
       local kind = node.dim and loom.spatial or loom.temporal
       nodes[#nodes + 1] = kind {
         node.variable, tile_shape = tile,
