@@ -39,6 +39,18 @@ LOOM_API int loom_space_einsum(loom_space *s, const char *einsum, size_t n_varia
 LOOM_API int loom_space_dimension(loom_space *s, int einsum, const char *component,
                                   const char *dimension, double count, double min_fraction);
 LOOM_API int loom_space_tensor(loom_space *s, int einsum, const char *tensor, const int *ranks);
+/* Limits the trips over a dimension of each of some variables, or of all of them multiplied; a variable
+** that is not spread there has 1. */
+typedef enum loom_bound_op {
+  LOOM_BOUND_EQ,
+  LOOM_BOUND_LE,
+  LOOM_BOUND_GE,
+  LOOM_BOUND_LT,
+  LOOM_BOUND_GT,
+} loom_bound_op;
+LOOM_API loom_status loom_space_bound_loops(loom_space *s, int einsum, int dimension, size_t n,
+                                            const int *variables, loom_bound_op op, bool product,
+                                            double value);
 
 typedef struct loom_space_loop {
   loom_expr tile;          /* a symbol; LOOM_NONE: 1 */
@@ -55,6 +67,7 @@ typedef struct loom_space_template {
   const loom_space_loop *loops;        /* outermost first */
   const bool *border;                  /* per fused loop: a holder stands right above it */
   const loom_space_backing *backings;
+  uint32_t absent;  /* bit d: it does not pass dimension d, whose bounds do not apply */
   const char *text; /* decides between points of equal values, before the number; NULL: "" */
 } loom_space_template;
 
@@ -90,19 +103,23 @@ typedef void loom_space_visit(void *data, const loom_space_point *point);
 LOOM_API loom_status loom_space_points(loom_space *s, int einsum, int number,
                                        loom_space_visit *visit, void *data);
 /* X(enumerator, printed name): why tiles of a template are no point. */
-#define LOOM_RULE_LIST(X)                                                           \
-  X(LOOM_RULE_NONE, "none")                                                         \
-  X(LOOM_RULE_TILES, "tiles")                               /* no chain of tiles */ \
-  X(LOOM_RULE_FUSED_PER_VARIABLE, "max_fused_per_variable") /* index: variable */   \
-  X(LOOM_RULE_FUSED, "max_fused")                                                   \
-  X(LOOM_RULE_FANOUT, "fanout")                            /* index: dimension */   \
-  X(LOOM_RULE_ONE_DIMENSION, "one_dimension_per_variable") /* index: variable */    \
-  X(LOOM_RULE_SHARE, "min_fraction") /* another use of the dimensions is fuller */  \
-  X(LOOM_RULE_CAPACITY, "capacity")  /* index: memory */
+#define LOOM_RULE_LIST(X)                                                                     \
+  X(LOOM_RULE_NONE, "none")                                                                   \
+  X(LOOM_RULE_TILES, "tiles")                               /* no chain of tiles */           \
+  X(LOOM_RULE_FUSED_PER_VARIABLE, "max_fused_per_variable") /* index: variable */             \
+  X(LOOM_RULE_FUSED, "max_fused")                                                             \
+  X(LOOM_RULE_FANOUT, "fanout")                            /* index: dimension */             \
+  X(LOOM_RULE_LOOP_BOUND, "loop_bounds")                   /* index: dimension */             \
+  X(LOOM_RULE_ONE_DIMENSION, "one_dimension_per_variable") /* index: variable */              \
+  X(LOOM_RULE_SHARE, "min_fraction")                       /* other uses are fuller */        \
+  X(LOOM_RULE_CAPACITY, "capacity")                        /* index: memory */                \
+  X(LOOM_RULE_DOMINATED, "dominated") /* by a choice for some variables, whatever the rest */ \
+  X(LOOM_RULE_BOUNDED, "bounded")     /* no better than a point that is known */
 typedef enum loom_rule {
 #define LOOM_RULE_ENUM(enumerator, name) enumerator,
   LOOM_RULE_LIST(LOOM_RULE_ENUM)
 #undef LOOM_RULE_ENUM
+      LOOM_N_RULES
 } loom_rule;
 LOOM_API const char *loom_rule_name(loom_rule rule);
 /* The first rule that is broken, and by which variable, dimension or memory (or -1). */
@@ -139,6 +156,14 @@ typedef struct loom_space_counts {
   double units, sketched, explored;
 } loom_space_counts;
 LOOM_API loom_space_counts loom_space_counts_of(const loom_space *s, int einsum);
+/* How many choices of all tiles of the templates explored fell to each rule, each to the first that
+** was met, and how many there are.  False past the last rule; those without any are 0. */
+typedef struct loom_space_fall {
+  loom_space_verdict verdict;
+  double n;
+} loom_space_fall;
+LOOM_API bool loom_space_falls(const loom_space *s, int einsum, size_t i, loom_space_fall *out);
+LOOM_API double loom_space_size(const loom_space *s, int einsum);
 
 /* ---- joining ------------------------------------------------------------------------------ */
 

@@ -26,8 +26,7 @@ typedef struct chains {
   LOOM_VEC(watch) watches;
   LOOM_VEC(load) loads;
   LOOM_VEC(size_t) load_ends; /* of each limited column */
-  LOOM_VEC(double) limits;
-  LOOM_VEC(int64_t) tiles; /* candidates, ascending */
+  LOOM_VEC(const loom_column *) limited;
   bool compared[256];
 } chains;
 
@@ -69,7 +68,7 @@ static bool list_loads(chains *c) {
       if (!loom_vec_push(nest->ctx, &c->loads, l)) return false;
     }
     if (!loom_vec_push(nest->ctx, &c->load_ends, c->loads.n) ||
-        !loom_vec_push(nest->ctx, &c->limits, column->limit))
+        !loom_vec_push(nest->ctx, &c->limited, column))
       return false;
   }
   return true;
@@ -96,9 +95,10 @@ static double least_factor(const chains *c, int factor, const int32_t *tiles, in
   return product;
 }
 
-static bool fits(const chains *c, const int32_t *tiles, int from) {
+/* A limited column that is too large whatever tiles are chosen for the loops outside; NULL: none. */
+static const loom_column *exceeded(const chains *c, const int32_t *tiles, int from) {
   size_t k = 0;
-  for (size_t i = 0; i < c->limits.n; i++) {
+  for (size_t i = 0; i < c->limited.n; i++) {
     double sum = 0;
     for (; k < c->load_ends.at[i]; k++) {
       const load *l = &c->loads.at[k];
@@ -109,15 +109,9 @@ static bool fits(const chains *c, const int32_t *tiles, int from) {
       }
       sum += l->coefficient * least_factor(c, l->factor, tiles, from);
     }
-    if (sum > c->limits.at[i] * (1 + 1e-12)) return false;
+    if (sum > c->limited.at[i]->limit * (1 + 1e-12)) return c->limited.at[i];
   }
-  return true;
-}
-
-static int count_bits(uint32_t x) {
-  int n = 0;
-  for (; x; x &= x - 1) n++;
-  return n;
+  return NULL;
 }
 
 /* A loop inside the one at a position spreads the variable over another dimension of the level. */
@@ -133,33 +127,72 @@ static bool spreads_elsewhere(const chains *c, int position, const int32_t *tile
   return false;
 }
 
-/* Notes that the loop at a position runs `trips` times; false if it may not. */
-static bool run_loop(const chains *c, int position, double trips, int32_t tile, double *keys,
-                     uint32_t *fused, const int32_t *tiles) {
+static loom_space_verdict verdict(loom_rule rule, int index) {
+  return (loom_space_verdict){rule, index};
+}
+
+/* The rule that fused loops of the chain break. */
+static loom_rule judge_fused(const chains *c, uint32_t fused) {
+  const loom_nest *nest = c->nest;
+  uint32_t own = 0;
+  for (int j = 0; j < c->v->n_loops; j++)
+    if (c->v->loop[j] < nest->n_fused) own |= fused & (uint32_t)1 << c->v->loop[j];
+  if (nest->max_fused_per_variable >= 0 && loom_count_bits(own) > nest->max_fused_per_variable)
+    return LOOM_RULE_FUSED_PER_VARIABLE;
+  return nest->max_fused >= 0 && loom_count_bits(fused) > nest->max_fused ? LOOM_RULE_FUSED
+                                                                          : LOOM_RULE_NONE;
+}
+
+/* Trips of the variable over a dimension that a bound on each variable does not allow. */
+static bool is_bounded(const chains *c, int dim, double trips, bool all) {
+  for (size_t i = 0; i < c->nest->n_bounds; i++) {
+    const loom_search_bound *bound = &c->nest->bounds[i];
+    if (bound->dim == dim && !bound->product && (bound->variables >> c->variable & 1) &&
+        !(c->nest->absent >> dim & 1) && !loom_bound_allows(bound, trips, all))
+      return true;
+  }
+  return false;
+}
+
+/* Notes that the loop at a position runs `trips` times; the rule that it breaks. */
+static loom_space_verdict run_loop(const chains *c, int position, double trips, int32_t tile,
+                                   double *keys, uint32_t *fused, const int32_t *tiles) {
   const loom_nest *nest = c->nest;
   int index = c->v->loop[position];
   const loom_space_loop *loop = &nest->loops[index];
   if (index < nest->n_fused && trips > 1) {
     *fused |= (uint32_t)1 << index;
     keys[index] = tile;
-    if (nest->max_fused_per_variable >= 0) {
-      uint32_t own = 0;
-      for (int j = 0; j < c->v->n_loops; j++)
-        if (c->v->loop[j] < nest->n_fused) own |= *fused & (uint32_t)1 << c->v->loop[j];
-      if (count_bits(own) > nest->max_fused_per_variable) return false;
-    }
-    if (nest->max_fused >= 0 && count_bits(*fused) > nest->max_fused) return false;
+    loom_rule rule = judge_fused(c, *fused);
+    if (rule != LOOM_RULE_NONE) return verdict(rule, c->variable);
   }
-  if (loop->dimension < 0) return true;
+  if (loop->dimension < 0) return verdict(LOOM_RULE_NONE, -1);
   const loom_search_dim *dim = &nest->dims[loop->dimension];
   double used = trips;
   for (int j = position + 1; j < c->v->n_loops; j++)
     if (nest->loops[c->v->loop[j]].dimension == loop->dimension)
       used *= (double)tiles[c->v->loop[j - 1]] / tiles[c->v->loop[j]];
-  if (used > dim->count) return false;
-  if (nest->one_dimension && trips > 1 && spreads_elsewhere(c, position, tiles)) return false;
-  if (dim->min_fraction > 0) keys[nest->n_fused + loop->dimension] = used;
-  return loom_nest_may_spread(nest, keys + nest->n_fused);
+  if (used > dim->count) return verdict(LOOM_RULE_FANOUT, loop->dimension);
+  if (nest->one_dimension && trips > 1 && spreads_elsewhere(c, position, tiles))
+    return verdict(LOOM_RULE_ONE_DIMENSION, c->variable);
+  if (is_bounded(c, loop->dimension, used, false))
+    return verdict(LOOM_RULE_LOOP_BOUND, loop->dimension);
+  if (dim->keyed) keys[nest->n_fused + loop->dimension] = used;
+  return verdict(
+      loom_nest_may_spread(nest, keys + nest->n_fused) ? LOOM_RULE_NONE : LOOM_RULE_SHARE, -1);
+}
+
+/* The rule that a complete chain breaks. */
+static loom_space_verdict judge_bounds(const chains *c, const double *keys) {
+  for (int d = 0; d < c->nest->n_dims; d++)
+    if (is_bounded(c, d, keys[c->nest->n_fused + d], true)) return verdict(LOOM_RULE_LOOP_BOUND, d);
+  return verdict(LOOM_RULE_NONE, -1);
+}
+
+/* Notes that the chains from a tile of the loop at a position on have fallen to a rule. */
+static void fall(const chains *c, loom_space_verdict broken, int position, int64_t tile) {
+  loom_nest_fall(c->nest, broken.rule, broken.index,
+                 c->nest->others * loom_chains_from(c->v, position, tile));
 }
 
 static bool extend(chains *c, const loom_rows *from, size_t i, int position, int32_t tile,
@@ -177,8 +210,13 @@ static bool extend(chains *c, const loom_rows *from, size_t i, int position, int
   tiles[index] = tile;
   double trips = (double)tile / tiles[inner];
   keys[k - 1] = tile;
-  if (!run_loop(c, position + 1, trips, tiles[inner], keys, &to->fused[row], tiles) ||
-      !fits(c, tiles, position)) {
+  loom_space_verdict broken =
+      run_loop(c, position + 1, trips, tiles[inner], keys, &to->fused[row], tiles);
+  const loom_column *limited = NULL;
+  if (broken.rule == LOOM_RULE_NONE) limited = exceeded(c, tiles, position);
+  if (limited) broken = loom_limit_rule(limited);
+  if (broken.rule != LOOM_RULE_NONE) {
+    fall(c, broken, position, tile);
     to->n--;
     return true;
   }
@@ -190,41 +228,20 @@ static bool extend(chains *c, const loom_rows *from, size_t i, int position, int
   return true;
 }
 
-bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile) {
-  const loom_space_loop *l = &nest->loops[loop];
-  if (!l->tiles) return true;
-  for (size_t i = 0; i < l->n_tiles; i++)
-    if (l->tiles[i] == tile) return true;
-  return false;
-}
-
 static bool extend_all(chains *c, const loom_rows *from, int position, loom_rows *to) {
   int inner = c->v->loop[position + 1];
+  const loom_tile_table *table = c->v->table;
   for (size_t i = 0; i < from->n; i++) {
     if (i % 64 == 63 && loom_is_stopped(c->nest->ctx)) return false;
     int64_t t = from->tiles[i * (size_t)from->n_tiles + (size_t)inner];
     double last = INFINITY;
-    for (size_t k = 0; k < c->tiles.n; k++) {
-      int64_t tile = c->tiles.at[k];
-      if (tile % t != 0 || !loom_nest_may_have(c->nest, c->v->loop[position], (int32_t)tile))
+    for (size_t k = 0; k < table->n_tiles; k++) {
+      int64_t tile = table->tiles[k];
+      if (!loom_nest_may_have(c->nest, c->v->loop[position], (int32_t)tile) ||
+          !loom_tile_follows(table, t, tile, &last))
         continue;
-      double trips = ceil((double)c->v->size / (double)tile);
-      if (trips == last) continue;
-      last = trips;
       if (!extend(c, from, i, position, (int32_t)tile, to)) return false;
     }
-  }
-  return true;
-}
-
-static bool list_tiles(chains *c) {
-  const loom_space_loop *outermost = &c->nest->loops[c->v->loop[0]];
-  bool uneven = c->v->uneven && outermost->dimension < 0;
-  for (int64_t t = 1; uneven ? t <= c->v->size : t * t <= c->v->size; t++)
-    if ((uneven || c->v->size % t == 0) && !loom_vec_push(c->nest->ctx, &c->tiles, t)) return false;
-  for (size_t i = uneven ? 0 : c->tiles.n; i-- > 0;) {
-    int64_t t = c->v->size / c->tiles.at[i];
-    if (t != c->tiles.at[i] && !loom_vec_push(c->nest->ctx, &c->tiles, t)) return false;
   }
   return true;
 }
@@ -247,6 +264,15 @@ static void negate(const chains *c, loom_rows *rows) {
   }
 }
 
+/* Chains that rows stand for. */
+static double chains_of(const chains *c, const loom_rows *rows, int position) {
+  double sum = 0;
+  for (size_t i = 0; i < rows->n; i++)
+    sum += loom_chains_from(c->v, position,
+                            rows->tiles[i * (size_t)rows->n_tiles + (size_t)c->v->loop[position]]);
+  return sum;
+}
+
 static bool walk(chains *c, loom_rows *rows) {
   loom_ctx *ctx = c->nest->ctx;
   init_rows(c, rows);
@@ -262,9 +288,12 @@ static bool walk(chains *c, loom_rows *rows) {
     bool done = extend_all(c, rows, position, &next);
     c->nest->counts.chains += (double)next.n;
     if (done) {
+      double before = chains_of(c, &next, position);
       negate(c, &next);
       done = loom_rows_prune(ctx, &next, c->compared);
       negate(c, &next);
+      loom_nest_fall(c->nest, LOOM_RULE_DOMINATED, -1,
+                     c->nest->others * (before - chains_of(c, &next, position)));
     }
     loom_rows_free(ctx, rows);
     *rows = next;
@@ -293,7 +322,10 @@ static bool finish(chains *c, const loom_rows *rows, const loom_search_level *le
     out->fused[row] = rows->fused[i];
     int32_t outer = tiles[c->v->loop[0]];
     double trips = (double)c->v->size / outer;
-    if (!run_loop(c, 0, trips, outer, keys, &out->fused[row], tiles)) {
+    loom_space_verdict broken = run_loop(c, 0, trips, outer, keys, &out->fused[row], tiles);
+    if (broken.rule == LOOM_RULE_NONE) broken = judge_bounds(c, keys);
+    if (broken.rule != LOOM_RULE_NONE) {
+      fall(c, broken, 0, outer);
       out->n--;
       continue;
     }
@@ -340,18 +372,19 @@ bool loom_nest_chains(loom_nest *nest, int variable, const loom_search_level *fi
   loom_rows rows = {0};
   memset(c.compared, true, sizeof c.compared);
   bool compared[256];
-  bool done = list_watches(&c, first, level, values) && list_loads(&c) && list_tiles(&c) &&
-              c.watches.n <= 256 && walk(&c, &rows) && finish(&c, &rows, level, values, out);
+  bool done = list_watches(&c, first, level, values) && list_loads(&c) && c.watches.n <= 256 &&
+              walk(&c, &rows) && finish(&c, &rows, level, values, out);
   if (done && level->bases.n <= 256) {
     for (size_t k = 0; k < level->bases.n; k++)
       compared[k] = nest->columns.at[level->bases.at[k].column].compared;
+    size_t before = out->n;
     done = loom_rows_prune(nest->ctx, out, compared);
+    loom_nest_fall(nest, LOOM_RULE_DOMINATED, -1, nest->others * (double)(before - out->n));
   }
   loom_rows_free(nest->ctx, &rows);
   loom_vec_free(nest->ctx, &c.watches);
   loom_vec_free(nest->ctx, &c.loads);
   loom_vec_free(nest->ctx, &c.load_ends);
-  loom_vec_free(nest->ctx, &c.limits);
-  loom_vec_free(nest->ctx, &c.tiles);
+  loom_vec_free(nest->ctx, &c.limited);
   return done;
 }

@@ -1,156 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains of single variables combined into points of a template.
-**
-** Chains are sorted into classes: what they give to the key of a group (tiles of fused loops) and to the
-** dimensions.  One class of each variable at a time fixes group and dimensions; there, variables are
+/* Chains of single variables combined into points of a template.  One class of each variable at a time fixes group and dimensions; there, variables are
 ** joined one after the other, and what cannot meet a limit or enter the group's front, whatever the
 ** variables to come choose, is left out. */
 #include <math.h>
 #include <string.h>
 
 #include "search/search.h"
-
-/* ---- lists of chains ---------------------------------------------------------------------- */
-
-static bool fill_factors(loom_nest *nest, int variable, loom_chain_list *l) {
-  size_t n = l->n_factors = nest->variables[variable].factors.n;
-  l->factors = loom_realloc_array(nest->ctx, NULL, 0, l->rows.n * n + 1, sizeof *l->factors);
-  if (!l->factors) return false;
-  for (size_t i = 0; i < l->rows.n; i++)
-    if (!loom_nest_factors(nest, variable, l->rows.tiles + i * (size_t)l->rows.n_tiles,
-                           l->factors + i * n))
-      return false;
-  return true;
-}
-
-static bool same_class(const loom_rows *r, size_t a, size_t b) {
-  size_t n = (size_t)r->n_keys;
-  return r->fused[a] == r->fused[b] &&
-         (n == 0 || memcmp(r->keys + a * n, r->keys + b * n, n * sizeof *r->keys) == 0);
-}
-
-static bool add_class(loom_nest *nest, loom_chain_list *l, size_t first, size_t n) {
-  loom_chain_class c = {.first = first, .n = n};
-  c.least = loom_arena_array(&nest->arena, l->n_factors, sizeof *c.least);
-  c.most = loom_arena_array(&nest->arena, l->n_factors, sizeof *c.most);
-  if (!c.least || !c.most) return false;
-  for (size_t k = 0; k < l->n_factors; k++) c.least[k] = INFINITY;
-  for (size_t i = first; i < first + n; i++) {
-    const double *f = l->factors + i * l->n_factors;
-    for (size_t k = 0; k < l->n_factors; k++) {
-      if (f[k] < c.least[k]) c.least[k] = f[k];
-      if (f[k] > c.most[k]) c.most[k] = f[k];
-    }
-  }
-  return loom_vec_push(nest->ctx, &l->classes, c);
-}
-
-static bool list_classes(loom_nest *nest, loom_chain_list *l) {
-  l->least = loom_arena_array(&nest->arena, l->n_factors, sizeof *l->least);
-  l->most = loom_arena_array(&nest->arena, l->n_factors, sizeof *l->most);
-  if (!l->least || !l->most) return false;
-  for (size_t k = 0; k < l->n_factors; k++) l->least[k] = INFINITY;
-  for (size_t from = 0, to; from < l->rows.n; from = to) {
-    for (to = from + 1; to < l->rows.n && same_class(&l->rows, from, to);) to++;
-    if (!add_class(nest, l, from, to - from)) return false;
-    const loom_chain_class *c = &l->classes.at[l->classes.n - 1];
-    for (size_t k = 0; k < l->n_factors; k++) {
-      if (c->least[k] < l->least[k]) l->least[k] = c->least[k];
-      if (c->most[k] > l->most[k]) l->most[k] = c->most[k];
-    }
-  }
-  return true;
-}
-
-/* Variables with few chains first. */
-static void sort_variables(loom_nest *nest) {
-  for (int i = 0; i < nest->n_variables; i++) {
-    int k = i;
-    for (; k > 0 && nest->lists[nest->order[k - 1]].rows.n > nest->lists[i].rows.n; k--)
-      nest->order[k] = nest->order[k - 1];
-    nest->order[k] = i;
-  }
-}
-
-bool loom_nest_prepare(loom_nest *nest) {
-  double *values = NULL;
-  size_t room = 1;
-  for (size_t i = 0; i < nest->columns.n; i++) room += nest->columns.at[i].items.n;
-  if (nest->columns.n > LOOM_SEARCH_MAX_FIGURES) {
-    loom_error_set(nest->ctx, LOOM_ERR_LIMIT, "a template has too many figures");
-    return false;
-  }
-  bool done = loom_level_first(nest, &nest->levels[0], &values);
-  for (int v = 0; v < nest->n_variables && done; v++) {
-    loom_chain_list *l = &nest->lists[v];
-    done = loom_level_next(nest, &nest->levels[0], v, &l->level) &&
-           loom_nest_chains(nest, v, &nest->levels[0], values, &l->level, &l->rows) &&
-           loom_rows_sort(nest->ctx, &l->rows) && fill_factors(nest, v, l) && list_classes(nest, l);
-  }
-  if (done) sort_variables(nest);
-  for (int i = 0; i < nest->n_variables && done; i++)
-    done = loom_level_next(nest, &nest->levels[i], nest->order[i], &nest->levels[i + 1]);
-  for (int i = 0; i <= nest->n_variables && done; i++)
-    done = nest->levels[i].bases.n <= LOOM_SEARCH_MAX_FIGURES;
-  nest->values = values;
-  nest->values_room = values ? room : 0;
-  return done;
-}
-
-void loom_nest_free_lists(loom_nest *nest) {
-  loom_ctx *ctx = nest->ctx;
-  for (int v = 0; v < nest->n_variables; v++) {
-    loom_chain_list *l = &nest->lists[v];
-    loom_give_back(ctx, l->factors, l->rows.n * l->n_factors + 1, sizeof *l->factors);
-    l->factors = NULL;
-    loom_rows_free(ctx, &l->rows);
-    loom_level_free(ctx, &l->level);
-    loom_vec_free(ctx, &l->classes);
-  }
-  for (int i = 0; i <= nest->n_variables; i++) loom_level_free(ctx, &nest->levels[i]);
-  loom_give_back(ctx, nest->values, nest->values_room, sizeof *nest->values);
-  nest->values = NULL;
-}
-
-/* ---- columns ------------------------------------------------------------------------------ */
-
-bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns) {
-  double factors[LOOM_SEARCH_MAX_VARIABLES][LOOM_SEARCH_MAX_FACTORS];
-  for (int v = 0; v < nest->n_variables; v++)
-    if (!loom_nest_factors(nest, v, tiles, factors[v])) return false;
-  for (size_t i = 0; i < nest->columns.n; i++) {
-    const loom_column *column = &nest->columns.at[i];
-    columns[i] = 0;
-    for (size_t k = 0; k < column->items.n; k++) {
-      const loom_item *item = &column->items.at[k];
-      double p = item->coefficient, n = item->n[0] >= 0 ? item->coefficient : 0;
-      for (int v = 0; v < nest->n_variables; v++) {
-        p *= factors[v][item->p[v]];
-        if (item->n[0] >= 0) n *= factors[v][item->n[v]];
-      }
-      columns[i] += p - n;
-    }
-  }
-  return true;
-}
-
-void loom_nest_least(const loom_nest *nest, double *columns) {
-  for (size_t i = 0; i < nest->columns.n; i++) {
-    const loom_column *column = &nest->columns.at[i];
-    columns[i] = 0;
-    for (size_t k = 0; k < column->items.n; k++) {
-      const loom_item *item = &column->items.at[k];
-      bool large = item->coefficient < 0, difference = item->n[0] >= 0;
-      double p = 1, n = difference ? 1 : 0;
-      for (int v = 0; v < nest->n_variables; v++) {
-        const loom_chain_list *l = &nest->lists[v];
-        p *= large ? l->most[item->p[v]] : l->least[item->p[v]];
-        if (difference) n *= large ? l->least[item->n[v]] : l->most[item->n[v]];
-      }
-      columns[i] += item->coefficient * (p > n || large ? p - n : 0);
-    }
-  }
-}
 
 /* ---- one class of each variable ------------------------------------------------------------ */
 
@@ -202,13 +57,22 @@ static bool is_stopped(combination *c) {
   return ++c->looked_at % 256 == 0 && loom_is_stopped(c->nest->ctx);
 }
 
-static bool may_matter(const combination *c, const loom_search_level *level, const double *values) {
+/* The rule by which a choice goes, whatever is chosen for the rest; LOOM_RULE_NONE: it may matter. */
+static loom_space_verdict judge(const combination *c, const loom_search_level *level,
+                                const double *values) {
   const loom_nest *nest = c->nest;
   bound_columns(c, level, values);
   const double *columns = loom_collector_columns(c->collector);
   for (size_t i = 0; i < nest->columns.n; i++)
-    if (columns[i] > nest->columns.at[i].limit * (1 + 1e-12)) return false;
-  return !loom_collector_dominated(c->collector);
+    if (columns[i] > nest->columns.at[i].limit * (1 + 1e-12))
+      return loom_limit_rule(&nest->columns.at[i]);
+  return (loom_space_verdict){
+      loom_collector_dominated(c->collector) ? LOOM_RULE_BOUNDED : LOOM_RULE_NONE, -1};
+}
+
+/* Notes that so many choices of all tiles have fallen to a rule. */
+static void fall(const combination *c, loom_space_verdict verdict, double n) {
+  if (c->beam == 0) loom_nest_fall(c->nest, verdict.rule, verdict.index, n);
 }
 
 static void choose_values(const loom_search_level *level, const double *old, const double *factors,
@@ -220,25 +84,57 @@ static void choose_values(const loom_search_level *level, const double *old, con
   }
 }
 
+/* Choices of the variables from `first` to `last` - 1, of rows that are chosen or of all. */
+static double choices(const combination *c, int first, int last, bool chosen) {
+  double product = 1;
+  for (int v = first; v < last; v++)
+    product *= (double)(chosen ? c->n_chosen[v] : c->classes[v]->n);
+  return product;
+}
+
+/* Rows of the class of one variable that may matter by themselves. */
+static void choose_rows_of(combination *c, int v) {
+  const loom_chain_list *l = &c->nest->lists[v];
+  const loom_chain_class *class_ = c->classes[v];
+  double others = choices(c, 0, v, true) * choices(c, v + 1, c->nest->n_variables, false);
+  c->n_chosen[v] = 0;
+  for (size_t i = class_->first; i < class_->first + class_->n; i++) {
+    loom_space_verdict verdict = judge(c, &l->level, l->rows.values + i * (size_t)l->rows.n_values);
+    if (verdict.rule == LOOM_RULE_NONE) {
+      c->chosen[v][c->n_chosen[v]++] = i;
+    } else {
+      fall(c, verdict, others);
+    }
+  }
+}
+
 /* Rows of each class that may matter by themselves; false if some class has none. */
 static bool choose_rows(combination *c) {
   loom_nest *nest = c->nest;
   bool open[LOOM_SEARCH_MAX_VARIABLES];
   for (int v = 0; v < nest->n_variables; v++) open[v] = true;
   bound_bases(c, &nest->levels[0], open);
-  if (!may_matter(c, &nest->levels[0], nest->values)) return false;
+  loom_space_verdict verdict = judge(c, &nest->levels[0], nest->values);
+  if (verdict.rule != LOOM_RULE_NONE) {
+    fall(c, verdict, choices(c, 0, nest->n_variables, false));
+    return false;
+  }
   for (int v = 0; v < nest->n_variables; v++) {
-    loom_chain_list *l = &nest->lists[v];
     open[v] = false;
-    bound_bases(c, &l->level, open);
+    bound_bases(c, &nest->lists[v].level, open);
     open[v] = true;
-    c->n_chosen[v] = 0;
-    for (size_t i = c->classes[v]->first; i < c->classes[v]->first + c->classes[v]->n; i++)
-      if (may_matter(c, &l->level, l->rows.values + i * (size_t)l->rows.n_values))
-        c->chosen[v][c->n_chosen[v]++] = i;
+    choose_rows_of(c, v);
     if (c->n_chosen[v] == 0) return false;
   }
   return true;
+}
+
+/* Choices of the variables that are joined after order[i]. */
+static double choices_after(const combination *c, int i) {
+  double product = 1;
+  for (int k = i + 1; k < c->nest->n_variables; k++)
+    product *= (double)c->n_chosen[c->nest->order[k]];
+  return product;
 }
 
 static void add_tiles(const loom_rows *from, size_t i, const loom_rows *list, size_t j,
@@ -254,6 +150,7 @@ static bool join_variable(combination *c, const loom_rows *from, int i, loom_row
   const loom_chain_list *l = &nest->lists[v];
   const loom_search_level *level = &nest->levels[i + 1];
   bool last = i + 1 == nest->n_variables;
+  const double after = choices_after(c, i);
   double x[LOOM_SEARCH_MAX_FIGURES];
   int32_t tiles[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
   *to = (loom_rows){.n_values = (int)level->bases.n, .n_tiles = nest->n_loops};
@@ -264,10 +161,15 @@ static bool join_variable(combination *c, const loom_rows *from, int i, loom_row
       if (is_stopped(c)) return false;
       size_t j = c->chosen[v][b];
       choose_values(level, old, l->factors + j * l->n_factors, x);
-      if (!may_matter(c, level, x)) continue;
+      loom_space_verdict verdict = judge(c, level, x);
+      if (verdict.rule != LOOM_RULE_NONE) {
+        fall(c, verdict, after);
+        continue;
+      }
       if (last) {
         add_tiles(from, a, &l->rows, j, tiles);
         nest->counts.points++;
+        fall(c, verdict, 1);
         if (!loom_collector_add(c->collector, tiles)) return false;
         continue;
       }
@@ -339,14 +241,17 @@ static bool join_classes(combination *c) {
   int n = nest->n_variables;
   for (int v = 0; v < n; v++) open[v] = true;
   done = start(nest, &rows);
-  if (n == 0 && done && may_matter(c, &nest->levels[0], nest->values))
-    done = loom_collector_add(c->collector, rows.tiles);
+  if (n == 0) fall(c, (loom_space_verdict){LOOM_RULE_NONE, -1}, 1);
+  if (n == 0 && done) done = loom_collector_add(c->collector, rows.tiles);
   for (int i = 0; i < n && done && rows.n > 0; i++) {
     loom_rows next = {0};
     open[nest->order[i]] = false;
     bound_bases(c, &nest->levels[i + 1], open);
     done = join_variable(c, &rows, i, &next);
+    size_t before = next.n;
     if (done && i + 1 < n) done = shrink(c, &nest->levels[i + 1], &next);
+    fall(c, (loom_space_verdict){LOOM_RULE_DOMINATED, -1},
+         (double)(before - next.n) * choices_after(c, i));
     loom_rows_free(nest->ctx, &rows);
     rows = next;
   }
@@ -354,10 +259,44 @@ static bool join_classes(combination *c) {
   return done;
 }
 
-static int count_bits(uint32_t x) {
-  int n = 0;
-  for (; x; x &= x - 1) n++;
-  return n;
+/* The product of the trips of a bound's variables over its dimension, of those that have a class. */
+static double trips_of(const combination *c, const loom_search_bound *bound, int n_chosen) {
+  double product = 1;
+  for (int k = 0; k < n_chosen; k++) {
+    int v = c->nest->order[k];
+    const loom_rows *r = &c->nest->lists[v].rows;
+    if (bound->variables >> v & 1)
+      product *= r->keys[c->classes[v]->first * (size_t)r->n_keys +
+                         (size_t)(c->nest->n_fused + bound->dim)];
+  }
+  return product;
+}
+
+/* The rule that the classes of the first n variables break whatever the others are. */
+static loom_space_verdict judge_classes(const combination *c, int n) {
+  const loom_nest *nest = c->nest;
+  bool all = n == nest->n_variables;
+  const double *used = c->keys[n] + nest->n_fused;
+  if (nest->max_fused >= 0 && loom_count_bits(c->fused[n]) > nest->max_fused)
+    return (loom_space_verdict){LOOM_RULE_FUSED, -1};
+  for (size_t i = 0; i < nest->n_bounds; i++) {
+    const loom_search_bound *bound = &nest->bounds[i];
+    if (bound->product && !(nest->absent >> bound->dim & 1) &&
+        !loom_bound_allows(bound, trips_of(c, bound, n), all))
+      return (loom_space_verdict){LOOM_RULE_LOOP_BOUND, bound->dim};
+  }
+  bool spread = all ? loom_nest_is_spread(nest, used) : loom_nest_may_spread(nest, used);
+  return (loom_space_verdict){spread ? LOOM_RULE_NONE : LOOM_RULE_SHARE, -1};
+}
+
+/* Choices of all tiles that the classes of the first n variables stand for. */
+static double choices_of_classes(const combination *c, int n) {
+  double product = 1;
+  for (int k = 0; k < c->nest->n_variables; k++) {
+    int v = c->nest->order[k];
+    product *= (double)(k < n ? c->classes[v]->n : c->nest->lists[v].rows.n);
+  }
+  return product;
 }
 
 /* Every choice of a class for the variables from order[i] on. */
@@ -365,7 +304,6 @@ static bool choose_classes(combination *c, int i) {
   loom_nest *nest = c->nest;
   int n_keys = nest->n_fused + nest->n_dims;
   if (i == nest->n_variables) {
-    if (!loom_nest_is_spread(nest, c->keys[i] + nest->n_fused)) return true;
     loom_collector_enter(c->collector, c->fused[i], c->keys[i]);
     return !choose_rows(c) || join_classes(c);
   }
@@ -376,11 +314,14 @@ static bool choose_classes(combination *c, int i) {
     if (is_stopped(c)) return false;
     c->classes[v] = class_;
     c->fused[i + 1] = c->fused[i] | l->rows.fused[class_->first];
-    if (nest->max_fused >= 0 && count_bits(c->fused[i + 1]) > nest->max_fused) continue;
     for (int q = 0; q < n_keys; q++)
       c->keys[i + 1][q] = c->keys[i][q] * l->rows.keys[class_->first * (size_t)n_keys + (size_t)q];
-    if (!loom_nest_may_spread(nest, c->keys[i + 1] + nest->n_fused)) continue;
-    if (!choose_classes(c, i + 1)) return false;
+    loom_space_verdict verdict = judge_classes(c, i + 1);
+    if (verdict.rule != LOOM_RULE_NONE) {
+      fall(c, verdict, choices_of_classes(c, i + 1));
+    } else if (!choose_classes(c, i + 1)) {
+      return false;
+    }
   }
   return true;
 }

@@ -2,20 +2,9 @@
 /* Points of an einsum read, judged and inserted.
 ** Invariant: tiles that are judged to be a point are those that exploring might come to. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "search/search.h"
-
-const char *loom_rule_name(loom_rule rule) {
-  static const char *const names[] = {
-#define LOOM_RULE_TEXT(enumerator, name) name,
-      LOOM_RULE_LIST(LOOM_RULE_TEXT)
-#undef LOOM_RULE_TEXT
-  };
-  size_t i = (size_t)rule;
-  return i < sizeof names / sizeof *names ? names[i] : "unknown";
-}
 
 loom_unit *loom_space_unit(loom_space *s, int einsum, int number) {
   loom_space_one *one = &s->einsums.at[einsum];
@@ -149,9 +138,33 @@ static bool is_spread_twice(const loom_nest *nest, const loom_search_variable *v
   return false;
 }
 
+/* Trips of a variable over a dimension. */
+static double trips_over(const loom_nest *nest, int variable, int dim, const shape *x) {
+  const loom_search_variable *v = &nest->variables[variable];
+  double product = 1;
+  for (int j = 0; j < v->n_loops; j++)
+    if (nest->loops[v->loop[j]].dimension == dim) product *= x->trips[v->loop[j]];
+  return product;
+}
+
+static bool is_allowed(const loom_nest *nest, const loom_search_bound *bound, const shape *x) {
+  double product = 1;
+  if (nest->absent >> bound->dim & 1) return true;
+  for (int i = 0; i < nest->n_variables; i++) {
+    if (!(bound->variables >> i & 1)) continue;
+    double trips = trips_over(nest, i, bound->dim, x);
+    if (!bound->product && !loom_bound_allows(bound, trips, true)) return false;
+    product *= trips;
+  }
+  return !bound->product || loom_bound_allows(bound, product, true);
+}
+
 static loom_space_verdict judge_dimensions(const loom_nest *nest, const shape *x) {
   for (int d = 0; d < nest->n_dims; d++)
     if (x->used[d] > nest->dims[d].count) return verdict(LOOM_RULE_FANOUT, d);
+  for (size_t i = 0; i < nest->n_bounds; i++)
+    if (!is_allowed(nest, &nest->bounds[i], x))
+      return verdict(LOOM_RULE_LOOP_BOUND, nest->bounds[i].dim);
   for (int i = 0; i < nest->n_variables && nest->one_dimension; i++)
     if (is_spread_twice(nest, &nest->variables[i], x)) return verdict(LOOM_RULE_ONE_DIMENSION, i);
   return verdict(loom_nest_is_spread(nest, x->used) ? LOOM_RULE_NONE : LOOM_RULE_SHARE, -1);
@@ -160,9 +173,7 @@ static loom_space_verdict judge_dimensions(const loom_nest *nest, const shape *x
 static loom_space_verdict judge_limits(const loom_nest *nest, const double *columns) {
   for (size_t i = 0; i < nest->columns.n; i++) {
     const loom_column *c = &nest->columns.at[i];
-    if (columns[i] <= c->limit * (1 + 1e-12)) continue;
-    return verdict(c->kind == LOOM_COLUMN_INSTANCES ? LOOM_RULE_FANOUT : LOOM_RULE_CAPACITY,
-                   c->index);
+    if (columns[i] > c->limit * (1 + 1e-12)) return loom_limit_rule(c);
   }
   return verdict(LOOM_RULE_NONE, -1);
 }
@@ -200,20 +211,6 @@ loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
     if (verdicts[i].rule == LOOM_RULE_NONE) read_figures(s, &u->nest, columns, out);
   }
   return LOOM_OK;
-}
-
-void loom_space_name_rule(const loom_space *s, int einsum, loom_space_verdict broken, size_t size,
-                          char *out) {
-  const loom_space_one *one = &s->einsums.at[einsum];
-  const char *name = loom_rule_name(broken.rule);
-  if (broken.rule == LOOM_RULE_CAPACITY) {
-    snprintf(out, size, "%s:%s", name, s->memories.at[broken.index].component);
-  } else if (broken.rule == LOOM_RULE_FANOUT) {
-    const loom_search_dim *dim = &one->dims.at[broken.index];
-    snprintf(out, size, "%s:%s.%s", name, dim->component, dim->name);
-  } else {
-    snprintf(out, size, "%s", name);
-  }
 }
 
 loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32_t *tiles) {

@@ -19,6 +19,8 @@
 #define LOOM_SEARCH_MAX_FIGURES 256
 #define LOOM_SEARCH_MAX_FACTORS 512 /* of one variable in a template */
 
+typedef struct loom_space_einsum_ loom_space_one;
+
 /* ---- a template --------------------------------------------------------------------------- */
 
 /* Product of powers of the tiles of one variable, by position among its loops, times ceilings. */
@@ -59,6 +61,25 @@ typedef struct loom_column {
   LOOM_VEC(loom_item) items;
 } loom_column;
 
+/* Tiles of a variable, ascending, and chains from each of them with 0, 1, ... more tiles outside. */
+typedef struct loom_tile_table {
+  int64_t size;
+  bool uneven; /* tiles need not divide */
+  size_t n_tiles;
+  int64_t *tiles;
+  int n_ways;
+  double *ways[LOOM_SEARCH_MAX_LOOPS];
+} loom_tile_table;
+
+/* The trips of each of some variables over a dimension, or their product. */
+typedef struct loom_search_bound {
+  int dim;
+  uint32_t variables;
+  loom_bound_op op;
+  bool product;
+  double value;
+} loom_search_bound;
+
 typedef struct loom_search_variable {
   int64_t size;
   bool uneven; /* tiles need not divide */
@@ -66,11 +87,13 @@ typedef struct loom_search_variable {
   int loop[LOOM_SEARCH_MAX_LOOPS]; /* of the template, outermost first */
   LOOM_VEC(loom_factor) factors;   /* 0 is the constant 1 */
   LOOM_VEC(loom_rounded) rounded;  /* of the factors */
+  const loom_tile_table *table;
 } loom_search_variable;
 
 typedef struct loom_search_dim {
   const char *component, *name;
   double count, min_fraction;
+  bool keyed; /* what chains use of it must be equal to be compared */
 } loom_search_dim;
 
 /* out[to] += in[from] * (factor p - factor n) of the variable; n < 0: only p. */
@@ -129,6 +152,12 @@ typedef struct loom_nest {
       *spreads; /* uses of the dimensions that are as full as can be, n_dims each; NULL: any */
   size_t n_spreads;
   double leak; /* leaked energy per unit of latency */
+  size_t n_bounds;
+  const loom_search_bound *bounds;
+  uint32_t absent; /* dimensions of which the bounds do not apply */
+  int n_memories;
+  double *falls; /* choices of all tiles by the rule to which they fell, since it was prepared */
+  double others; /* of them, that a chain of the variable at hand stands for */
   int max_fused, max_fused_per_variable;
   bool one_dimension; /* a variable is spread over one dimension of a level at most */
   loom_arena arena;
@@ -183,6 +212,26 @@ bool loom_nest_chains(loom_nest *nest, int variable, const loom_search_level *fi
 /* Values of all factors of a variable at given tiles. */
 bool loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles, double *out);
 
+/* ---- tiles and rules ------------------------------------------------------------------------ */
+
+int loom_count_bits(uint32_t x);
+/* Gives a variable of a nest the table of its tiles. */
+bool loom_nest_set_table(loom_space *s, loom_space_one *one, loom_nest *nest, int variable);
+/* Whether a loop may have a tile. */
+bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile);
+/* A tile may stand around an inner one, of equal trips the first; *last: trips of the one before. */
+bool loom_tile_follows(const loom_tile_table *t, int64_t inner, int64_t tile, double *last);
+/* Chains of a variable whose innermost tiles are chosen up to `tile`, with n_left loops outside. */
+double loom_chains_from(const loom_search_variable *v, int n_left, int64_t tile);
+double loom_chains_in_all(const loom_search_variable *v);
+/* Trips are allowed; not `all`: they may still grow. */
+bool loom_bound_allows(const loom_search_bound *bound, double trips, bool all);
+/* The rule of a limited column. */
+loom_space_verdict loom_limit_rule(const loom_column *column);
+/* Where a nest counts what fell to a rule, and how many places there are. */
+int loom_n_falls(const loom_nest *nest);
+void loom_nest_fall(loom_nest *nest, loom_rule rule, int index, double n);
+
 /* ---- spreading ---------------------------------------------------------------------------- */
 
 /* The fullest uses of the dimensions with a least share, into memory of the arena; NULL without such
@@ -199,8 +248,6 @@ double loom_nest_share(const loom_nest *nest, int dim, double used);
 
 typedef struct loom_collector loom_collector;
 
-/* Whether a loop may have a tile. */
-bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile);
 /* Chains of every variable and the levels in which they are joined. */
 bool loom_nest_prepare(loom_nest *nest);
 void loom_nest_free_lists(loom_nest *nest);
@@ -297,7 +344,7 @@ typedef struct loom_unit {
   double least[2];   /* of the objectives, once sketched */
 } loom_unit;
 
-typedef struct loom_space_einsum_ {
+struct loom_space_einsum_ {
   char *name;
   int n_variables;
   int64_t sizes[LOOM_SEARCH_MAX_VARIABLES];
@@ -312,7 +359,10 @@ typedef struct loom_space_einsum_ {
   loom_fronts fronts;
   size_t next, n_sketched, n_explored; /* units up to `next` have the state that is reached for */
   loom_space_counts counts;
-} loom_space_one;
+  LOOM_VEC(loom_search_bound) bounds;
+  loom_tile_table *tables[LOOM_SEARCH_MAX_VARIABLES][2]; /* even, uneven */
+  double *falls;                                         /* of what was explored */
+};
 
 typedef struct loom_space_memory_ {
   char *component;

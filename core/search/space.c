@@ -20,6 +20,7 @@ void loom_space_free(loom_space *s) {
     loom_space_free_units(s, one);
     loom_vec_free(s->ctx, &one->spreads);
     loom_vec_free(s->ctx, &one->dims);
+    loom_vec_free(s->ctx, &one->bounds);
     loom_vec_free(s->ctx, &one->tensors);
   }
   loom_vec_free(s->ctx, &s->einsums);
@@ -60,11 +61,25 @@ int loom_space_einsum(loom_space *s, const char *einsum, size_t n_variables, con
 int loom_space_dimension(loom_space *s, int einsum, const char *component, const char *dimension,
                          double count, double min_fraction) {
   loom_search_dim dim = {loom_arena_string(&s->arena, component),
-                         loom_arena_string(&s->arena, dimension), count, min_fraction};
+                         loom_arena_string(&s->arena, dimension), count, min_fraction,
+                         min_fraction > 0};
   loom_space_one *one = &s->einsums.at[einsum];
   if (one->dims.n == LOOM_SEARCH_MAX_FUSED) return refuse(s, "too many dimensions");
   if (!dim.component || !dim.name || !loom_vec_push(s->ctx, &one->dims, dim)) return -1;
   return (int)one->dims.n - 1;
+}
+
+loom_status loom_space_bound_loops(loom_space *s, int einsum, int dimension, size_t n,
+                                   const int *variables, loom_bound_op op, bool product,
+                                   double value) {
+  loom_space_one *one = &s->einsums.at[einsum];
+  loom_search_bound bound = {.dim = dimension, .op = op, .product = product, .value = value};
+  if (one->units.n > 0) refuse(s, "bounds of loops come before templates");
+  for (size_t i = 0; i < n; i++) bound.variables |= (uint32_t)1 << variables[i];
+  if (one->units.n > 0 || !loom_vec_push(s->ctx, &one->bounds, bound))
+    return loom_error_status(s->ctx);
+  one->dims.at[dimension].keyed = true;
+  return LOOM_OK;
 }
 
 int loom_space_tensor(loom_space *s, int einsum, const char *tensor, const int *ranks) {

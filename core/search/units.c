@@ -55,7 +55,7 @@ static bool refuse(loom_ctx *ctx, loom_status status, const char *what) {
   return false;
 }
 
-static bool init_nest(const loom_space *s, const loom_space_one *one, const loom_space_template *t,
+static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_template *t,
                       loom_nest *nest) {
   *nest = (loom_nest){.ctx = s->ctx,
                       .n_variables = one->n_variables,
@@ -64,6 +64,10 @@ static bool init_nest(const loom_space *s, const loom_space_one *one, const loom
                       .n_dims = (int)one->dims.n,
                       .loops = t->loops,
                       .dims = one->dims.at,
+                      .n_bounds = one->bounds.n,
+                      .bounds = one->bounds.at,
+                      .absent = t->absent,
+                      .n_memories = (int)s->memories.n,
                       .max_fused = s->options.max_fused,
                       .max_fused_per_variable = s->options.max_fused_per_variable,
                       .one_dimension = s->options.one_dimension_per_variable};
@@ -82,9 +86,12 @@ static bool init_nest(const loom_space *s, const loom_space_one *one, const loom
       return refuse(s->ctx, LOOM_ERR_LIMIT, "a variable has more than 24 loops");
     v->loop[v->n_loops++] = (int)i;
   }
-  for (int v = 0; v < one->n_variables; v++)
-    if (nest->variables[v].n_loops == 0)
+  for (int i = 0; i < one->n_variables; i++) {
+    loom_search_variable *v = &nest->variables[i];
+    if (v->n_loops == 0)
       return refuse(s->ctx, LOOM_ERR_MISSING_LOOP, "a template has no loop over a variable");
+    if (!loom_nest_set_table(s, one, nest, i)) return false;
+  }
   return true;
 }
 
@@ -215,6 +222,18 @@ static void note_least(const loom_space *s, loom_unit *u) {
   loom_objectives(s, &u->nest, columns, u->least);
 }
 
+/* What falls is counted if it is not stopped on the way. */
+static bool explore(const loom_space *s, const loom_space_one *one, loom_unit *u) {
+  size_t n = (size_t)loom_n_falls(&u->nest);
+  double *before = loom_realloc_array(u->nest.ctx, NULL, 0, n, sizeof *before);
+  if (!before) return false;
+  memcpy(before, u->nest.falls, n * sizeof *before);
+  bool done = combine(s, one, u, &one->sketch, 0);
+  if (!done) memcpy(u->nest.falls, before, n * sizeof *before);
+  loom_give_back(u->nest.ctx, before, n, sizeof *before);
+  return done;
+}
+
 bool loom_unit_advance(const loom_space *s, const loom_space_one *one, loom_unit *u,
                        loom_ctx *ctx) {
   bool done;
@@ -224,7 +243,7 @@ bool loom_unit_advance(const loom_space *s, const loom_space_one *one, loom_unit
     if (done) note_least(s, u);
     if (!done) loom_nest_shrink(&u->nest);
   } else {
-    done = combine(s, one, u, &one->sketch, 0);
+    done = explore(s, one, u);
   }
   set_account(u, s->ctx);
   return done;
@@ -245,6 +264,15 @@ static void finish_unit(loom_space *s, loom_space_one *one, loom_unit *u) {
   loom_fronts_free(s->ctx, &u->found);
 }
 
+/* What has fallen since the unit was prepared, to the einsum. */
+static bool add_falls(loom_space *s, loom_space_one *one, const loom_nest *nest) {
+  int n = loom_n_falls(nest);
+  if (!one->falls) one->falls = loom_arena_array(&s->arena, (size_t)n, sizeof *one->falls);
+  if (!one->falls) return false;
+  for (int i = 0; i < n; i++) one->falls[i] += nest->falls[i];
+  return true;
+}
+
 /* What a unit found, to the others; all of it, or as much as there is before it was stopped. */
 static bool commit(loom_space *s, loom_space_one *one, loom_unit *u, bool done) {
   loom_ranking ranking = loom_ranking_of(one);
@@ -258,6 +286,7 @@ static bool commit(loom_space *s, loom_space_one *one, loom_unit *u, bool done) 
   if (!loom_fronts_merge(s->ctx, &one->fronts, &u->found, &ranking)) return false;
   if (sketch && !loom_fronts_merge(s->ctx, &one->sketch, &u->found, &ranking)) return false;
   if (!done) return true;
+  if (!sketch && !add_falls(s, one, &u->nest)) return false;
   u->state = sketch ? LOOM_UNIT_SKETCHED : LOOM_UNIT_EXPLORED;
   if (sketch) one->n_sketched++;
   if (!sketch || u->left) finish_unit(s, one, u);

@@ -154,6 +154,34 @@ static int l_tensor(lua_State *L) {
   return bind_number(&s, loom_space_tensor(space, einsum, bind_check_text(L, 3), ranks));
 }
 
+/* s:bound_loops(einsum, dimension, variables, op, value) -> s: trips over a dimension of each variable,
+** or of all multiplied ("product<=").  [-0, +1|3, v] */
+static int l_bound_loops(lua_State *L) {
+  static const char *const ops[] = {"==",       "<=",        ">=",        "<",
+                                    ">",        "product==", "product<=", "product>=",
+                                    "product<", "product>",  NULL};
+  bind_scope s;
+  size_t n;
+  lua_settop(L, 6);
+  loom_space *space = check_space(&s, L);
+  int einsum = check_einsum(L, space, 2), dimension = bind_check_index(L, 3);
+  luaL_argcheck(L, (size_t)dimension < loom_space_dimensions(space, einsum), 3,
+                "no such dimension of the einsum");
+  const int64_t *list = check_integers(L, 4, &n);
+  int *variables = lua_newuserdatauv(L, (n + 1) * sizeof *variables, 0);
+  for (size_t i = 0; i < n; i++) {
+    luaL_argcheck(L, list[i] >= 0 && (size_t)list[i] < loom_space_variables(space, einsum), 4,
+                  "no such variable of the einsum");
+    variables[i] = (int)list[i];
+  }
+  int op = bind_check_name(L, 5, ops);
+  double value = luaL_checknumber(L, 6);
+  loom_status status = loom_space_bound_loops(space, einsum, dimension, n, variables,
+                                              (loom_bound_op)(op % 5), op >= 5, value);
+  lua_settop(L, 1);
+  return bind_done(&s, status);
+}
+
 /* ---- templates ---------------------------------------------------------------------------- */
 
 /* Tiles of the loops of the list at an index, one after the other, on the stack.  [-0, +1, v] */
@@ -246,7 +274,22 @@ static loom_space_backing *read_backings(lua_State *L, const loom_space *space, 
   return backings;
 }
 
-/* s:add(einsum, costs, {loops =, n_fused =, border =, backings =, text =}) -> number of the template.
+/* The dimensions in field `absent` of the table at 4, as bits.  [-0, +0, v] */
+static uint32_t read_absent(lua_State *L, const loom_space *space, int einsum) {
+  uint32_t bits = 0;
+  if (lua_getfield(L, 4, "absent") == LUA_TTABLE)
+    for (lua_Integer k = 1; lua_rawgeti(L, -1, k) != LUA_TNIL; k++) {
+      int d = bind_check_index(L, lua_gettop(L));
+      luaL_argcheck(L, (size_t)d < loom_space_dimensions(space, einsum), 4,
+                    "no such dimension of the einsum");
+      bits |= (uint32_t)1 << d;
+      lua_pop(L, 1);
+    }
+  lua_settop(L, 4);
+  return bits;
+}
+
+/* s:add(einsum, costs, {loops =, n_fused =, border =, backings =, absent =, text =}) -> number of the template.
 ** [-0, +1|3, v] */
 static int l_add(lua_State *L) {
   bind_scope s;
@@ -257,6 +300,7 @@ static int l_add(lua_State *L) {
   luaL_checktype(L, 4, LUA_TTABLE);
   loom_space_template t = {0};
   t.n_fused = (size_t)integer_field(L, 4, "n_fused", 0);
+  t.absent = read_absent(L, space, einsum);
   lua_getfield(L, 4, "text");
   t.text = bind_optional_text(L, 5);
   lua_getfield(L, 4, "loops");
@@ -498,6 +542,32 @@ static int l_counts(lua_State *L) {
   return 1;
 }
 
+/* s:falls(einsum) -> {size = choices of all tiles of the templates explored, points = those that were
+** handed on, rules = {name = choices that fell to it, ...}}.  [-0, +1, v] */
+static int l_falls(lua_State *L) {
+  bind_scope s;
+  loom_space_fall fall;
+  char name[256];
+  const loom_space *space = check_space(&s, L);
+  int einsum = check_einsum(L, space, 2);
+  lua_createtable(L, 0, 3);
+  lua_pushnumber(L, loom_space_size(space, einsum));
+  lua_setfield(L, -2, "size");
+  lua_newtable(L);
+  for (size_t i = 0; loom_space_falls(space, einsum, i, &fall); i++) {
+    if (fall.verdict.rule == LOOM_RULE_NONE) {
+      lua_pushnumber(L, fall.n);
+      lua_setfield(L, -3, "points");
+    } else if (fall.n > 0) {
+      loom_space_name_rule(space, einsum, fall.verdict, sizeof name, name);
+      lua_pushnumber(L, fall.n);
+      lua_setfield(L, -2, name);
+    }
+  }
+  lua_setfield(L, -2, "rules");
+  return 1;
+}
+
 /* ---- joining ------------------------------------------------------------------------------ */
 
 /* The uses in the list at index 2 into memory pushed on the stack.  [-0, +n, v] */
@@ -655,6 +725,8 @@ void bind_open_space(lua_State *L) {
                                      {"join_begin", l_join_begin},
                                      {"join_some", l_join_some},
                                      {"bound", l_bound},
+                                     {"bound_loops", l_bound_loops},
+                                     {"falls", l_falls},
                                      {NULL, NULL}};
   bind_object_type(L, BIND_SPACE, methods);
   bind_set_makers(L, makers);

@@ -50,6 +50,19 @@ local function add_holder(built, way, node)
   built:tensor(index, node.tensor.name)
 end
 
+-- Numbers of dimensions that the way of a template does not pass.
+local function absent_dimensions(way, dimensions)
+  local here, absent, seen = {}, {}, {}
+  for _, level in ipairs(way.levels) do
+    for _, d in ipairs(level.dims) do here[dimensions[d]] = true end
+  end
+  for _, number in pairs(dimensions) do
+    if not here[number] and not seen[number] then absent[#absent + 1] = number end
+    seen[number] = true
+  end
+  return absent
+end
+
 --- What the engine needs of a template; `numbers` has the numbers of variables, dimensions, shared
 --- tensors and memories of the einsum's space.
 ---@param case einloom.SearchProblem
@@ -88,7 +101,10 @@ function analysis.describe(case, template, numbers)
       n_loops = split.n_loops,
     }
   end
-  return { loops = loops, n_fused = n_fused, border = border, backings = backings }
+  return {
+    loops = loops, n_fused = n_fused, border = border, backings = backings,
+    absent = absent_dimensions(template.way, numbers.dimensions),
+  }
 end
 
 --- The tiles of the loops of a template: a symbol each, 1 for the last loop of a variable. In the

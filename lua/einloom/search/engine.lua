@@ -85,6 +85,22 @@ local function rank_numbers(step, tensor)
   return ranks
 end
 
+local function add_bounds(built, numbers, dimension, bounds)
+  for _, bound in ipairs(bounds) do
+    local variables, single, product = {}, false, bound.op:find "^product"
+    for v in pairs(bound.variables) do
+      variables[#variables + 1] = numbers.variables[v]
+      single = single or not numbers.variables[v]
+    end
+    table.sort(variables)
+    built:bound_loops(numbers.einsum, dimension, variables, bound.op, bound.value)
+    -- A variable with one value has one trip: as an empty product.
+    if single and not product then
+      built:bound_loops(numbers.einsum, dimension, {}, "product" .. bound.op, bound.value)
+    end
+  end
+end
+
 -- Dimensions by name: several ways lead through one component.
 local function add_dimensions(built, step, numbers)
   local known = {}
@@ -92,8 +108,11 @@ local function add_dimensions(built, step, numbers)
     for _, level in ipairs(way.levels) do
       for _, d in ipairs(level.dims) do
         local key = level.name .. "\0" .. d.name
-        known[key] = known[key]
-          or built:dimension(numbers.einsum, level.name, d.name, d.count, d.min_fraction)
+        if not known[key] then
+          known[key] =
+            built:dimension(numbers.einsum, level.name, d.name, d.count, d.min_fraction)
+          add_bounds(built, numbers, known[key], d.bounds)
+        end
         numbers.dimensions[d] = known[key]
       end
     end
@@ -162,8 +181,9 @@ function Engine:add(unit)
   local template = self.space:list(self.space.shapes[unit.einsum][1])[unit.template]
   local costs, message, kind = analysis.costs(self.space.case, template)
   if not costs then errors.raise(kind, message) end
-  local number, problem, its_kind =
-    self.built:add(numbers.einsum, costs, analysis.describe(self.space.case, template, numbers))
+  local description = analysis.describe(self.space.case, template, numbers)
+  description.text = unit.text
+  local number, problem, its_kind = self.built:add(numbers.einsum, costs, description)
   if not number then errors.raise(its_kind, problem) end
   costs:close()
 end

@@ -92,8 +92,7 @@ local function dimension(einsum, d, scope, path)
     if forces_one(op, bound.value) then
       for v in pairs(bound.variables) do result.excluded[v] = true end
     elseif next(bound.variables) then
-      errors.raise("bad_arch", ("a search cannot keep to %s %s"):format(bound.op, bound.value),
-        { path = ("%s.loop_bounds[%d]"):format(path, i) })
+      result.bounds[#result.bounds + 1] = bound
     end
   end
   if einsum.is_copy then result.min_fraction = 0 end
