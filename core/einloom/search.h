@@ -19,7 +19,8 @@ typedef struct loom_space_options {
   int max_fused;               /* loops with several trips above a shared tensor; -1: no limit */
   int max_fused_per_variable;
   bool one_dimension_per_variable; /* a variable is spread over one dimension of a level at most */
-  int threads; /* that explore, at most 64; the results do not depend on it.  0: 1 */
+  bool persistent; /* tensors that are persistent may be held in open memories: all the time */
+  int threads;     /* that explore, at most 64; the results do not depend on it.  0: 1 */
 } loom_space_options;
 
 LOOM_API LOOM_GIVE loom_space *loom_space_new(loom_ctx *ctx, const loom_space_options *options);
@@ -164,6 +165,8 @@ typedef struct loom_space_fall {
 } loom_space_fall;
 LOOM_API bool loom_space_falls(const loom_space *s, int einsum, size_t i, loom_space_fall *out);
 LOOM_API double loom_space_size(const loom_space *s, int einsum);
+/* Pairs of points for which a memory that several einsums share was too small, in the last join of all. */
+LOOM_API double loom_space_joint_falls(const loom_space *s, int memory);
 
 /* ---- joining ------------------------------------------------------------------------------ */
 

@@ -58,7 +58,7 @@ static int count_below(uint32_t fused, int depth) {
 
 static void place_columns(loom_collector *c) {
   const loom_space *s = c->s;
-  int depths = c->key.n_loops + 1;
+  int depths = c->key.n_loops + 1 + s->n_always;
   c->key.width = s->n_objectives + s->n_open * depths;
   for (size_t i = 0; i < c->nest->columns.n; i++) {
     const loom_column *column = &c->nest->columns.at[i];
@@ -66,6 +66,8 @@ static void place_columns(loom_collector *c) {
     if (column->kind == LOOM_COLUMN_OWN)
       c->place[i] = s->n_objectives + s->memories.at[column->index].open * depths +
                     count_below(c->fused, column->depth);
+    if (column->kind == LOOM_COLUMN_ALWAYS)
+      c->place[i] = s->n_objectives + s->memories.at[column->index].open * depths + depths - 1;
   }
 }
 
@@ -83,10 +85,10 @@ void loom_collector_enter(loom_collector *c, uint32_t fused, const double *keys)
   }
   c->key.backings = c->backings;
   c->key.n_tensors = (int)c->one->tensors.n;
-  for (size_t i = 0; i < c->one->tensors.n; i++) c->backings[i] = (loom_backing){-1, 0, 0};
+  for (size_t i = 0; i < c->one->tensors.n; i++) c->backings[i] = (loom_backing){-1, 0, false, 0};
   for (size_t i = 0; i < t->n_backings; i++) {
     const loom_space_backing *b = &t->backings[i];
-    c->backings[b->tensor] = (loom_backing){b->memory, count_below(fused, b->n_loops), 0};
+    c->backings[b->tensor] = (loom_backing){b->memory, count_below(fused, b->n_loops), false, 0};
   }
   place_columns(c);
   c->before = c->known ? loom_fronts_find(c->known, &c->key) : -1;
@@ -153,9 +155,12 @@ bool loom_collector_add(loom_collector *c, const int32_t *tiles) {
   size_t n = (size_t)c->nest->n_loops;
   if (!loom_nest_evaluate(c->nest, tiles, c->columns)) return false;
   read_values(c);
-  for (size_t i = 0; i < c->nest->columns.n; i++)
-    if (c->nest->columns.at[i].kind == LOOM_COLUMN_SHARED)
-      c->backings[c->nest->columns.at[i].index].bits = c->columns[i];
+  for (size_t i = 0; i < c->nest->columns.n; i++) {
+    const loom_column *column = &c->nest->columns.at[i];
+    if (column->kind != LOOM_COLUMN_SHARED) continue;
+    c->backings[column->index].bits = c->columns[i];
+    c->backings[column->index].always = column->always;
+  }
   c->tiles = c->found->tiles.n;
   if (!loom_vec_reserve(c->ctx, &c->found->tiles, n)) return false;
   if (n > 0) memcpy(c->found->tiles.at + c->tiles, tiles, n * sizeof *tiles);

@@ -91,10 +91,12 @@ static bool add_memory_row(const loom_space *s, loom_space_one *one, loom_nest *
   if (memory < 0) return true;
   const loom_space_store *store = &s->memories.at[memory];
   if (store->bits == INFINITY && store->role == LOOM_MEMORY_PRIVATE) return true;
-  if (row->n_loops_above < 0) {
-    loom_error_set(s->ctx, LOOM_ERR_DOMAIN,
-                   "a search does not keep persistent tensors (%s) in a memory with a limit (%s)",
-                   row->tensor, row->component);
+  bool always = row->n_loops_above < 0;
+  if (always && (store->role == LOOM_MEMORY_PRIVATE || !s->options.persistent)) {
+    loom_error_set(
+        s->ctx, LOOM_ERR_ARGUMENT,
+        "persistent tensors (%s) are held in open memories of a space with them, not in %s",
+        row->tensor, row->component);
     return false;
   }
   loom_column *total = new_column(nest, LOOM_COLUMN_TOTAL, memory, 0);
@@ -106,7 +108,9 @@ static bool add_memory_row(const loom_space *s, loom_space_one *one, loom_nest *
   int tensor = backing_of(one, t, memory, row->tensor);
   int depth = row->n_loops_above < nest->n_fused ? row->n_loops_above : nest->n_fused;
   loom_column *own = tensor >= 0 ? new_column(nest, LOOM_COLUMN_SHARED, tensor, 0)
+                     : always    ? new_column(nest, LOOM_COLUMN_ALWAYS, memory, 0)
                                  : new_column(nest, LOOM_COLUMN_OWN, memory, depth);
+  if (own) own->always = always;
   if (own) own->memory = memory;
   return own && loom_nest_add(nest, own, row->bits, 1);
 }

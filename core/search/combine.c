@@ -19,6 +19,11 @@ typedef struct combination {
   size_t *chosen[LOOM_SEARCH_MAX_VARIABLES]; /* rows of each class that may matter */
   size_t n_chosen[LOOM_SEARCH_MAX_VARIABLES];
   size_t looked_at;
+  double before[LOOM_SEARCH_MAX_VARIABLES + 1]; /* choices of the classes of the first variables */
+  double after[LOOM_SEARCH_MAX_VARIABLES + 1];  /* chains of the variables from order[i] on */
+  bool *
+      reached; /* by spread, when only that is asked for: a point has it; NULL: points are asked for */
+  size_t spread; /* at hand */
 } combination;
 
 /* Bounds of each basis over the variables that `open` tells. */
@@ -66,13 +71,13 @@ static loom_space_verdict judge(const combination *c, const loom_search_level *l
   for (size_t i = 0; i < nest->columns.n; i++)
     if (columns[i] > nest->columns.at[i].limit * (1 + 1e-12))
       return loom_limit_rule(&nest->columns.at[i]);
-  return (loom_space_verdict){
-      loom_collector_dominated(c->collector) ? LOOM_RULE_BOUNDED : LOOM_RULE_NONE, -1};
+  bool bounded = !c->reached && loom_collector_dominated(c->collector);
+  return (loom_space_verdict){bounded ? LOOM_RULE_BOUNDED : LOOM_RULE_NONE, -1};
 }
 
 /* Notes that so many choices of all tiles have fallen to a rule. */
 static void fall(const combination *c, loom_space_verdict verdict, double n) {
-  if (c->beam == 0) loom_nest_fall(c->nest, verdict.rule, verdict.index, n);
+  if (c->beam == 0 && !c->reached) loom_nest_fall(c->nest, verdict.rule, verdict.index, n);
 }
 
 static void choose_values(const loom_search_level *level, const double *old, const double *factors,
@@ -166,6 +171,10 @@ static bool join_variable(combination *c, const loom_rows *from, int i, loom_row
         fall(c, verdict, after);
         continue;
       }
+      if (last && c->reached) {
+        c->reached[c->spread] = true;
+        return true;
+      }
       if (last) {
         add_tiles(from, a, &l->rows, j, tiles);
         nest->counts.points++;
@@ -241,8 +250,9 @@ static bool join_classes(combination *c) {
   int n = nest->n_variables;
   for (int v = 0; v < n; v++) open[v] = true;
   done = start(nest, &rows);
+  if (n == 0 && c->reached) c->reached[c->spread] = true;
   if (n == 0) fall(c, (loom_space_verdict){LOOM_RULE_NONE, -1}, 1);
-  if (n == 0 && done) done = loom_collector_add(c->collector, rows.tiles);
+  if (n == 0 && done && !c->reached) done = loom_collector_add(c->collector, rows.tiles);
   for (int i = 0; i < n && done && rows.n > 0; i++) {
     loom_rows next = {0};
     open[nest->order[i]] = false;
@@ -277,8 +287,6 @@ static loom_space_verdict judge_classes(const combination *c, int n) {
   const loom_nest *nest = c->nest;
   bool all = n == nest->n_variables;
   const double *used = c->keys[n] + nest->n_fused;
-  if (nest->max_fused >= 0 && loom_count_bits(c->fused[n]) > nest->max_fused)
-    return (loom_space_verdict){LOOM_RULE_FUSED, -1};
   for (size_t i = 0; i < nest->n_bounds; i++) {
     const loom_search_bound *bound = &nest->bounds[i];
     if (bound->product && !(nest->absent >> bound->dim & 1) &&
@@ -289,36 +297,40 @@ static loom_space_verdict judge_classes(const combination *c, int n) {
   return (loom_space_verdict){spread ? LOOM_RULE_NONE : LOOM_RULE_SHARE, -1};
 }
 
-/* Choices of all tiles that the classes of the first n variables stand for. */
-static double choices_of_classes(const combination *c, int n) {
-  double product = 1;
-  for (int k = 0; k < c->nest->n_variables; k++) {
-    int v = c->nest->order[k];
-    product *= (double)(k < n ? c->classes[v]->n : c->nest->lists[v].rows.n);
+/* Rows of the classes at hand joined; of a spread that has been reached no more is asked. */
+static bool join_choice(combination *c) {
+  loom_nest *nest = c->nest;
+  int n = nest->n_variables;
+  if (c->reached) {
+    c->spread = loom_nest_find_spread(nest, c->keys[n] + nest->n_fused);
+    if (c->reached[c->spread]) return true;
   }
-  return product;
+  loom_collector_enter(c->collector, c->fused[n], c->keys[n]);
+  return !choose_rows(c) || join_classes(c);
 }
 
 /* Every choice of a class for the variables from order[i] on. */
 static bool choose_classes(combination *c, int i) {
   loom_nest *nest = c->nest;
   int n_keys = nest->n_fused + nest->n_dims;
-  if (i == nest->n_variables) {
-    loom_collector_enter(c->collector, c->fused[i], c->keys[i]);
-    return !choose_rows(c) || join_classes(c);
-  }
+  if (i == nest->n_variables) return join_choice(c);
   int v = nest->order[i];
   const loom_chain_list *l = &nest->lists[v];
   for (size_t k = 0; k < l->classes.n; k++) {
     const loom_chain_class *class_ = &l->classes.at[k];
     if (is_stopped(c)) return false;
     c->classes[v] = class_;
+    c->before[i + 1] = c->before[i] * (double)class_->n;
     c->fused[i + 1] = c->fused[i] | l->rows.fused[class_->first];
+    if (nest->max_fused >= 0 && loom_count_bits(c->fused[i + 1]) > nest->max_fused) {
+      fall(c, (loom_space_verdict){LOOM_RULE_FUSED, -1}, c->before[i + 1] * c->after[i + 1]);
+      continue;
+    }
     for (int q = 0; q < n_keys; q++)
       c->keys[i + 1][q] = c->keys[i][q] * l->rows.keys[class_->first * (size_t)n_keys + (size_t)q];
     loom_space_verdict verdict = judge_classes(c, i + 1);
     if (verdict.rule != LOOM_RULE_NONE) {
-      fall(c, verdict, choices_of_classes(c, i + 1));
+      fall(c, verdict, c->before[i + 1] * c->after[i + 1]);
     } else if (!choose_classes(c, i + 1)) {
       return false;
     }
@@ -326,17 +338,31 @@ static bool choose_classes(combination *c, int i) {
   return true;
 }
 
+static bool run(combination *c) {
+  loom_nest *nest = c->nest;
+  bool done = true;
+  int n = nest->n_variables;
+  for (int q = 0; q < nest->n_fused + nest->n_dims; q++) c->keys[0][q] = 1;
+  c->before[0] = c->after[n] = 1;
+  for (int i = n; i-- > 0;)
+    c->after[i] = c->after[i + 1] * (double)nest->lists[nest->order[i]].rows.n;
+  for (int v = 0; v < n; v++) {
+    c->chosen[v] =
+        loom_realloc_array(nest->ctx, NULL, 0, nest->lists[v].rows.n + 1, sizeof(size_t));
+    done = done && c->chosen[v];
+  }
+  done = done && choose_classes(c, 0);
+  for (int v = 0; v < n; v++)
+    loom_give_back(nest->ctx, c->chosen[v], nest->lists[v].rows.n + 1, sizeof(size_t));
+  return done;
+}
+
 bool loom_nest_combine(loom_nest *nest, loom_collector *collector, size_t beam) {
   combination c = {.nest = nest, .collector = collector, .beam = beam};
-  bool done = true;
-  for (int q = 0; q < nest->n_fused + nest->n_dims; q++) c.keys[0][q] = 1;
-  for (int v = 0; v < nest->n_variables; v++) {
-    size_t n = nest->lists[v].rows.n;
-    c.chosen[v] = loom_realloc_array(nest->ctx, NULL, 0, n + 1, sizeof(size_t));
-    done = done && c.chosen[v];
-  }
-  done = done && choose_classes(&c, 0);
-  for (int v = 0; v < nest->n_variables; v++)
-    loom_give_back(nest->ctx, c.chosen[v], nest->lists[v].rows.n + 1, sizeof(size_t));
-  return done;
+  return run(&c);
+}
+
+bool loom_nest_probe(loom_nest *nest, loom_collector *collector, bool *reached) {
+  combination c = {.nest = nest, .collector = collector, .reached = reached};
+  return run(&c);
 }

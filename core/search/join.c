@@ -14,6 +14,7 @@
 /* A tensor between its first and its last user. */
 typedef struct live {
   int tensor, memory, depth;
+  bool always; /* persistent */
   double bits;
   int ranks[LOOM_SEARCH_MAX_FUSED], dims[LOOM_SEARCH_MAX_FUSED];
   int32_t tiles[LOOM_SEARCH_MAX_FUSED];
@@ -54,7 +55,7 @@ struct loom_joining {
 typedef struct loom_joining join;
 
 static int width_of(const loom_space *s, int depth) {
-  return s->n_objectives + s->n_open * (2 * depth + 1);
+  return s->n_objectives + s->n_open * (2 * depth + 1 + s->n_always);
 }
 
 static void free_rows(loom_ctx *ctx, state *st) {
@@ -79,8 +80,11 @@ static bool same_live(const live *a, const live *b) {
 
 static live live_of(const join *g, const loom_group *right, int position) {
   const loom_backing *b = &right->backings[position];
-  live l = {
-      .tensor = g->use->tensors[position], .memory = b->memory, .depth = b->depth, .bits = b->bits};
+  live l = {.tensor = g->use->tensors[position],
+            .memory = b->memory,
+            .depth = b->depth,
+            .always = b->always,
+            .bits = b->bits};
   for (int j = 0; j < b->depth; j++) {
     l.ranks[j] = g->one->tensors.at[position].ranks[right->loops[j].variable];
     l.tiles[j] = right->loops[j].tile;
@@ -130,7 +134,11 @@ static bool list_after(const join *g, const state *left, const loom_group *right
   for (size_t i = 0; i < out->n_live; i++)
     if (out->lives[i].depth > out->depth) out->depth = out->lives[i].depth;
   out->width = width_of(g->s, out->depth);
-  return true;
+  if (out->width <= LOOM_SEARCH_MAX_FIGURES) return true;
+  loom_error_set(g->ctx, LOOM_ERR_LIMIT,
+                 "too many memories are shared by einsums under fused loops");
+  loom_give_back(g->ctx, out->lives, out->room, sizeof *out->lives);
+  return false;
 }
 
 static state *find_after(join *g, const state *left, const loom_group *right) {
@@ -155,8 +163,14 @@ static state *find_after(join *g, const state *left, const loom_group *right) {
 ** those the left side has counted. */
 typedef struct constants {
   int shared, depth; /* loops shared with the left side; loops of the state after */
-  double added[32][LOOM_SEARCH_MAX_FUSED + 1];
+  double added[32][LOOM_SEARCH_MAX_FUSED + 1], always[32];
 } constants;
+
+static bool is_live(const state *st, int tensor) {
+  for (size_t q = 0; q < st->n_live; q++)
+    if (st->lives[q].tensor == tensor) return true;
+  return false;
+}
 
 static void list_constants(const join *g, const state *left, const loom_group *right,
                            const state *after, constants *k) {
@@ -166,23 +180,27 @@ static void list_constants(const join *g, const state *left, const loom_group *r
   for (size_t i = 0; i < g->one->tensors.n; i++) {
     const loom_backing *b = &right->backings[i];
     if (b->memory < 0 || g->s->memories.at[b->memory].open < 0) continue;
-    bool counted = false;
-    for (size_t q = 0; q < left->n_live && b->depth < k->shared; q++)
-      counted = counted || left->lives[q].tensor == g->use->tensors[i];
-    if (!counted) k->added[g->s->memories.at[b->memory].open][b->depth] += b->bits;
+    int open = g->s->memories.at[b->memory].open;
+    bool counted = is_live(left, g->use->tensors[i]);
+    if (b->always) {
+      if (!counted) k->always[open] += b->bits;
+    } else if (!counted || b->depth >= k->shared) {
+      k->added[open][b->depth] += b->bits;
+    }
   }
   for (size_t q = 0; q < left->n_live; q++) {
     const live *l = &left->lives[q];
-    if (l->depth != k->shared || l->memory < 0 || position_of(g, l->tensor) >= 0) continue;
+    if (l->depth != k->shared || l->memory < 0 || l->always || position_of(g, l->tensor) >= 0)
+      continue;
     int open = g->s->memories.at[l->memory].open;
     if (open >= 0) k->added[open][l->depth] += l->bits;
   }
 }
 
-/* One memory of one pair of rows: writes A and C of the state after; false when too much is needed.
- */
-static bool add_memory(const constants *k, const double *added, const double *a, const double *c,
-                       const double *own, int n_loops, double limit, double *out) {
+/* One memory of one pair of rows: writes A and C of the state after; what is needed, but for persistent
+** tensors. */
+static double add_memory(const constants *k, const double *added, const double *a, const double *c,
+                         const double *own, int n_loops, double *out) {
   double reserved[LOOM_SEARCH_MAX_FUSED + 1], need = 0;
   for (int j = 0; j <= n_loops; j++) reserved[j] = own[j] + added[j] + (j < k->shared ? c[j] : 0);
   for (int j = n_loops; j >= k->depth; j--) {
@@ -198,7 +216,7 @@ static bool add_memory(const constants *k, const double *added, const double *a,
     need += reserved[j];
     if (out[j] > need) need = out[j];
   }
-  return need <= limit * (1 + 1e-12);
+  return need;
 }
 
 /* Complete results that are better than anything a row with these least figures can become. */
@@ -248,15 +266,26 @@ static bool add_row(const join *g, const constants *k, const double *left, const
   int n = s->n_objectives, from = n, own = n, to = n;
   for (int i = 0; i < n; i++) x[i] = left[i] + r[i];
   if (is_hopeless(g, x, g->rest + (g->step + 1) * (size_t)n)) return true;
+  bool last = g->step + 1 == s->n_uses;
   for (size_t m = 0; m < s->memories.n; m++) {
     const loom_space_store *store = &s->memories.at[m];
     if (store->open < 0) continue;
-    if (!add_memory(k, k->added[store->open], left + from, left + from + k->shared + 1, r + own,
-                    right->n_loops, store->bits, x + to))
+    int n_left = 2 * k->shared + 1, n_right = right->n_loops + 1, n_after = 2 * k->depth + 1;
+    double need = add_memory(k, k->added[store->open], left + from, left + from + k->shared + 1,
+                             r + own, right->n_loops, x + to);
+    if (s->n_always > 0) {
+      double always = left[from + n_left] + r[own + n_right] + k->always[store->open];
+      need += always;
+      if (last) x[to] += always;
+      x[to + n_after] = last ? 0 : always;
+    }
+    if (need > store->bits * (1 + 1e-12)) {
+      if (g->beam == 0) s->joint[m]++;
       return true;
-    from += 2 * k->shared + 1;
-    own += right->n_loops + 1;
-    to += 2 * k->depth + 1;
+    }
+    from += n_left + s->n_always;
+    own += n_right + s->n_always;
+    to += n_after + s->n_always;
   }
   if (!grow_state(g->ctx, after)) return false;
   memcpy(after->values + after->n * (size_t)after->width, x, (size_t)after->width * sizeof *x);
@@ -444,6 +473,7 @@ static bool begin(join *g) {
   drop_states(g);
   drop_hopeful(g);
   for (size_t i = 0; i < g->s->n_uses; i++) g->links[i].n = 0;
+  for (size_t i = 0; i < g->s->memories.n; i++) g->s->joint[i] = 0;
   g->step = g->at = g->first = 0;
   if (!grow_state(g->ctx, &st)) return false;
   for (int i = 0; i < st.width; i++) st.values[i] = 0;
@@ -499,7 +529,11 @@ static bool add_result(join *g, const double *values, size_t row) {
   size_t n = (size_t)(s->n_objectives + s->n_open), uses = s->n_uses;
   if (!loom_vec_reserve(g->ctx, &s->results, n + 1) || !loom_vec_reserve(g->ctx, &s->choices, uses))
     return false;
-  if (n > 0) memcpy(s->results.at + s->results.n, values, n * sizeof(double));
+  for (size_t k = 0; k < n; k++) {
+    bool open = k >= (size_t)s->n_objectives;
+    size_t before = open ? (k - (size_t)s->n_objectives) * (size_t)s->n_always : 0;
+    s->results.at[s->results.n + k] = values[k + before];
+  }
   loom_chosen *choices = s->choices.at + s->choices.n;
   for (size_t use = uses; use-- > 0;) {
     const loom_join_link *link = &g->links[use].at[row];
@@ -639,7 +673,9 @@ static loom_status new_join(loom_space *s, size_t n, const loom_space_use *uses,
   g->quick = g->only_quick || (s->n_objectives > 0 && !s->options.usage);
   g->beam = g->quick ? FIRST_ROWS : 0;
   s->join = g;
-  bool done = copy_uses(s, n, uses) && new_links(g) && list_last_users(g) && list_rest(g);
+  if (!s->joint) s->joint = loom_arena_array(&s->arena, s->memories.n, sizeof *s->joint);
+  bool done =
+      s->joint && copy_uses(s, n, uses) && new_links(g) && list_last_users(g) && list_rest(g);
   return done ? LOOM_OK : loom_error_status(s->ctx);
 }
 

@@ -25,7 +25,8 @@ static void read_figures(const loom_space *s, const loom_nest *nest, const doubl
     double bits = 0;
     for (size_t i = 0; i < nest->columns.n; i++) {
       const loom_column *c = &nest->columns.at[i];
-      if (c->kind == LOOM_COLUMN_OWN && c->index == (int)m) bits += columns[i];
+      if ((c->kind == LOOM_COLUMN_OWN || c->kind == LOOM_COLUMN_ALWAYS) && c->index == (int)m)
+        bits += columns[i];
       if (c->kind == LOOM_COLUMN_SHARED && c->memory == (int)m) bits += columns[i];
     }
     out[s->n_objectives + open] = bits;

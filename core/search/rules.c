@@ -71,12 +71,20 @@ void loom_nest_fall(loom_nest *nest, loom_rule rule, int index, double n) {
   nest->falls[place_of(layout_of(nest), rule, index)] += n;
 }
 
+/* Rules about a memory or dimension have places of their own. */
+static bool is_used(int place) {
+  return place != LOOM_RULE_CAPACITY && place != LOOM_RULE_FANOUT && place != LOOM_RULE_LOOP_BOUND;
+}
+
 bool loom_space_falls(const loom_space *s, int einsum, size_t i, loom_space_fall *out) {
   const loom_space_one *one = &s->einsums.at[einsum];
   layout l = {(int)s->memories.n, (int)one->dims.n};
-  if (i >= (size_t)count_of(l)) return false;
-  *out = (loom_space_fall){rule_at(l, (int)i), one->falls ? one->falls[i] : 0};
-  return true;
+  for (int place = 0; place < count_of(l); place++) {
+    if (!is_used(place) || i-- > 0) continue;
+    *out = (loom_space_fall){rule_at(l, place), one->falls ? one->falls[place] : 0};
+    return true;
+  }
+  return false;
 }
 
 double loom_space_size(const loom_space *s, int einsum) {

@@ -20,6 +20,7 @@
 #define LOOM_SEARCH_MAX_FACTORS 512 /* of one variable in a template */
 
 typedef struct loom_space_einsum_ loom_space_one;
+typedef struct loom_fronts loom_fronts;
 
 /* ---- a template --------------------------------------------------------------------------- */
 
@@ -48,6 +49,7 @@ typedef enum loom_column_kind {
   LOOM_COLUMN_TOTAL,   /* bits in one memory, all together */
   LOOM_COLUMN_OWN,     /* bits in an open memory under so many fused loops, shared tensors aside */
   LOOM_COLUMN_SHARED,  /* bits of the outermost tile of a shared tensor in an open memory */
+  LOOM_COLUMN_ALWAYS,  /* bits of persistent tensors in an open memory, shared tensors aside */
   LOOM_COLUMN_INSTANCES, /* used of a dimension */
 } loom_column_kind;
 
@@ -56,6 +58,7 @@ typedef struct loom_column {
   int index;     /* memory, shared tensor or dimension */
   int memory;    /* of a shared tensor */
   int depth;     /* fused loops of the template above */
+  bool always;   /* bits of a shared tensor that is persistent */
   bool compared; /* a smaller value is better by itself */
   double limit;  /* INFINITY: none */
   LOOM_VEC(loom_item) items;
@@ -151,7 +154,10 @@ typedef struct loom_nest {
   const double
       *spreads; /* uses of the dimensions that are as full as can be, n_dims each; NULL: any */
   size_t n_spreads;
-  double leak; /* leaked energy per unit of latency */
+  const double *uses; /* all that loops can have */
+  size_t n_uses;
+  double *own_spreads; /* once some uses are barred */
+  double leak;         /* leaked energy per unit of latency */
   size_t n_bounds;
   const loom_search_bound *bounds;
   uint32_t absent; /* dimensions of which the bounds do not apply */
@@ -214,13 +220,26 @@ bool loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles
 
 /* ---- tiles and rules ------------------------------------------------------------------------ */
 
-int loom_count_bits(uint32_t x);
+static inline int loom_count_bits(uint32_t x) {
+  int n = 0;
+  for (; x; x &= x - 1) n++;
+  return n;
+}
 /* Gives a variable of a nest the table of its tiles. */
 bool loom_nest_set_table(loom_space *s, loom_space_one *one, loom_nest *nest, int variable);
 /* Whether a loop may have a tile. */
 bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile);
-/* A tile may stand around an inner one, of equal trips the first; *last: trips of the one before. */
-bool loom_tile_follows(const loom_tile_table *t, int64_t inner, int64_t tile, double *last);
+/* A tile may stand around an inner one, of equal trips the first; *last: trips of the one before, INFINITY
+** at first. */
+static inline bool loom_tile_follows(const loom_tile_table *t, int64_t inner, int64_t tile,
+                                     double *last) {
+  if (tile % inner != 0) return false;
+  if (!t->uneven) return true;
+  double trips = (double)((t->size + tile - 1) / tile);
+  if (trips == *last) return false;
+  *last = trips;
+  return true;
+}
 /* Chains of a variable whose innermost tiles are chosen up to `tile`, with n_left loops outside. */
 double loom_chains_from(const loom_search_variable *v, int n_left, int64_t tile);
 double loom_chains_in_all(const loom_search_variable *v);
@@ -241,6 +260,14 @@ bool loom_nest_list_spreads(loom_nest *nest, loom_arena *arena);
 bool loom_nest_may_spread(const loom_nest *nest, const double *used);
 /* They are one of the list. */
 bool loom_nest_is_spread(const loom_nest *nest, const double *used);
+/* The position of a use in the list; how many there are without one. */
+size_t loom_nest_find_spread(const loom_nest *nest, const double *used);
+/* Marks the spreads that points have. */
+void loom_nest_mark_spreads(const loom_nest *nest, const loom_fronts *found, bool *reached);
+/* The list becomes all uses, or the fullest of those that are reached. */
+void loom_nest_ask_all(loom_nest *nest);
+bool loom_nest_bar(loom_nest *nest, const bool *reached);
+void loom_nest_unbar(loom_nest *nest);
 /* What part of the share that is asked for a use is, at most 1. */
 double loom_nest_share(const loom_nest *nest, int dim, double used);
 
@@ -254,6 +281,8 @@ void loom_nest_free_lists(loom_nest *nest);
 /* Hands the points of a template that may be part of a best mapping to the collector; beam > 0: only
 ** some good ones, keeping so many rows at each variable (at most 64). */
 bool loom_nest_combine(loom_nest *nest, loom_collector *collector, size_t beam);
+/* Marks the spreads that some choice of all tiles has within the limits. */
+bool loom_nest_probe(loom_nest *nest, loom_collector *collector, bool *reached);
 /* The value of each column at given tiles: a function of the template and the tiles alone. */
 bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns);
 /* The least value of each column over all chains of all variables; prepared. */
@@ -268,12 +297,13 @@ typedef struct loom_fused_loop {
 
 typedef struct loom_backing {
   int memory, depth; /* -1: no open memory; loops above */
+  bool always;       /* persistent */
   double bits;
 } loom_backing;
 
 /* Points that keep every shared tensor in the same memory under the same loops.  Values of a point:
-** energy, latency (as asked for), then for each open memory the bits under 0, 1, ... n_loops loops,
-** shared tensors aside. */
+** energy, latency (as asked for), then for each open memory the bits under 0, 1, ... n_loops loops and, if
+** there may be any, of persistent tensors, shared tensors aside. */
 typedef struct loom_group {
   int n_loops, n_tensors, width;
   loom_fused_loop loops[LOOM_SEARCH_MAX_FUSED];
@@ -286,11 +316,11 @@ typedef struct loom_group {
 } loom_group;
 
 /* Groups, and the tiles of their points. */
-typedef struct loom_fronts {
+struct loom_fronts {
   LOOM_VEC(loom_group) groups;
   LOOM_VEC(uint32_t) slots; /* hash table of positions + 1; its n is not used */
   LOOM_VEC(int32_t) tiles;
-} loom_fronts;
+};
 
 /* What decides between points of equal values: the texts of their templates, or their numbers. */
 typedef struct loom_ranking {
@@ -323,8 +353,8 @@ typedef struct loom_space_tensor_ {
 /* The fullest uses of dimensions of templates whose loops are spread alike. */
 typedef struct loom_spread_list {
   const uint8_t *loops; /* per variable and dimension */
-  const double *spreads;
-  size_t n;
+  const double *spreads, *uses;
+  size_t n, n_uses;
 } loom_spread_list;
 
 typedef enum loom_unit_state {
@@ -394,7 +424,8 @@ struct loom_space {
   loom_ctx *ctx;
   loom_space_options options;
   loom_arena arena;
-  int n_objectives, n_open;
+  int n_objectives, n_open, n_always; /* figures of an open memory for persistent tensors: 0 or 1 */
+  double *joint;                      /* by memory: pairs of points that fell to it */
   LOOM_VEC(loom_space_store) memories;
   LOOM_VEC(loom_space_one) einsums;
   size_t n_uses;

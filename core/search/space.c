@@ -8,6 +8,7 @@ loom_space *loom_space_new(loom_ctx *ctx, const loom_space_options *options) {
   if (!s) return NULL;
   *s = (loom_space){.ctx = ctx, .options = *options};
   s->n_objectives = (options->energy ? 1 : 0) + (options->latency ? 1 : 0);
+  s->n_always = options->persistent ? 1 : 0;
   loom_arena_init(&s->arena, ctx);
   return s;
 }
@@ -125,4 +126,8 @@ size_t loom_space_objectives(const loom_space *s) {
 
 size_t loom_space_figures(const loom_space *s) {
   return (size_t)(s->n_objectives + s->n_open);
+}
+
+double loom_space_joint_falls(const loom_space *s, int memory) {
+  return s->joint ? s->joint[memory] : 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* How far the dimensions of the machine can be used by the spatial loops of a template.  Of the uses
 ** that loops can have, those stay that no other one exceeds in one dimension without falling behind in
-** another; a use of the share that is asked for, or more, counts as that share. */
+** another; a use of the share that is asked for, or more, counts as that share.  A use that limits leave
+** no tiles for is barred, and the next ones take its place. */
 #include <string.h>
 
 #include "search/search.h"
@@ -148,20 +149,33 @@ double loom_nest_share(const loom_nest *nest, int dim, double used) {
   return share > 1 ? 1 : share;
 }
 
-/* Another use is at least as full everywhere and fuller somewhere. */
-static bool exceeded(const loom_nest *nest, const double *list, size_t n, size_t width,
-                     const double *use) {
-  for (size_t i = 0; i < n; i++) {
+/* Another use that is not barred is at least as full everywhere and fuller somewhere. */
+static bool exceeded(const loom_nest *nest, const bool *barred, const double *use) {
+  for (size_t i = 0; i < nest->n_uses; i++) {
+    const double *others = nest->uses + i * (size_t)nest->n_dims;
     bool less = false, more = false;
-    for (int d = 0; d < nest->n_dims; d++) {
-      double mine = loom_nest_share(nest, d, use[d]);
-      double other = loom_nest_share(nest, d, list[i * width + (size_t)d]);
+    for (int d = 0; d < nest->n_dims && !less; d++) {
+      double mine = loom_nest_share(nest, d, use[d]), other = loom_nest_share(nest, d, others[d]);
       less = less || other < mine;
       more = more || other > mine;
     }
-    if (more && !less) return true;
+    if (more && !less && !(barred && barred[i])) return true;
   }
   return false;
+}
+
+/* The fullest of the uses that are not barred, into a list with room for all. */
+static bool list_fullest(loom_nest *nest, const bool *barred, double *list) {
+  size_t n = 0, n_dims = (size_t)nest->n_dims;
+  for (size_t i = 0; i < nest->n_uses; i++) {
+    const double *use = nest->uses + i * n_dims;
+    if (i % 64 == 63 && loom_is_stopped(nest->ctx)) return false;
+    if ((barred && barred[i]) || exceeded(nest, barred, use)) continue;
+    memcpy(list + n++ * n_dims, use, n_dims * sizeof *list);
+  }
+  nest->spreads = list;
+  nest->n_spreads = n;
+  return true;
 }
 
 bool loom_nest_list_spreads(loom_nest *nest, loom_arena *arena) {
@@ -173,17 +187,47 @@ bool loom_nest_list_spreads(loom_nest *nest, loom_arena *arena) {
   for (int d = 0; d <= nest->n_dims; d++) none[d] = 1;
   bool done = add_use(&u, none);
   for (int v = 0; v < nest->n_variables && done; v++) done = spread_variable(nest, &u, v);
-  size_t n = done ? count_of(&u) : 0, width = (size_t)u.width;
-  double *kept = loom_arena_array(arena, n * (size_t)nest->n_dims, sizeof *kept);
-  for (size_t i = 0; i < n && kept; i++) {
-    if (exceeded(nest, u.list.at, n, width, u.list.at + i * width)) continue;
-    memcpy(kept + nest->n_spreads++ * (size_t)nest->n_dims, u.list.at + i * width,
-           (size_t)nest->n_dims * sizeof *kept);
-  }
-  nest->spreads = kept;
+  size_t n = done ? count_of(&u) : 0, n_dims = (size_t)nest->n_dims;
+  double *all = loom_arena_array(arena, n * n_dims, sizeof *all);
+  double *fullest = loom_arena_array(arena, n * n_dims, sizeof *fullest);
+  for (size_t i = 0; i < n && all; i++)
+    memcpy(all + i * n_dims, u.list.at + i * (n_dims + 1), n_dims * sizeof *all);
+  nest->uses = all;
+  nest->n_uses = n;
   loom_vec_free(nest->ctx, &u.list);
   loom_vec_free(nest->ctx, &u.slots);
-  return done && kept;
+  return done && all && fullest && list_fullest(nest, NULL, fullest);
+}
+
+/* ---- uses that no tiles reach --------------------------------------------------------------- */
+
+void loom_nest_ask_all(loom_nest *nest) {
+  nest->spreads = nest->uses;
+  nest->n_spreads = nest->n_uses;
+}
+
+bool loom_nest_bar(loom_nest *nest, const bool *reached) {
+  size_t n = nest->n_uses, n_dims = (size_t)nest->n_dims;
+  bool *barred = loom_realloc_array(nest->ctx, NULL, 0, n, sizeof *barred);
+  if (!nest->own_spreads)
+    nest->own_spreads = loom_realloc_array(nest->ctx, NULL, 0, n * n_dims, sizeof(double));
+  bool done = barred && nest->own_spreads;
+  for (size_t i = 0; i < n && done; i++) barred[i] = !reached[i];
+  done = done && list_fullest(nest, barred, nest->own_spreads);
+  loom_give_back(nest->ctx, barred, n, sizeof *barred);
+  return done;
+}
+
+void loom_nest_unbar(loom_nest *nest) {
+  loom_give_back(nest->ctx, nest->own_spreads, nest->n_uses * (size_t)nest->n_dims, sizeof(double));
+  nest->own_spreads = NULL;
+}
+
+/* Equal in the dimensions with a least share. */
+static bool same_use(const loom_nest *nest, const double *a, const double *b) {
+  for (int d = 0; d < nest->n_dims; d++)
+    if (nest->dims[d].min_fraction > 0 && a[d] != b[d]) return false;
+  return true;
 }
 
 bool loom_nest_may_spread(const loom_nest *nest, const double *used) {
@@ -198,14 +242,37 @@ bool loom_nest_may_spread(const loom_nest *nest, const double *used) {
   return false;
 }
 
-bool loom_nest_is_spread(const loom_nest *nest, const double *used) {
-  if (!nest->spreads) return true;
-  for (size_t i = 0; i < nest->n_spreads; i++) {
-    const double *goal = nest->spreads + i * (size_t)nest->n_dims;
-    bool same = true;
-    for (int d = 0; d < nest->n_dims && same; d++)
-      same = nest->dims[d].min_fraction <= 0 || goal[d] == used[d];
-    if (same) return true;
+static void read_use(const loom_nest *nest, const int32_t *tiles, double *use) {
+  for (int d = 0; d < nest->n_dims; d++) use[d] = 1;
+  for (int i = 0; i < nest->n_variables; i++) {
+    const loom_search_variable *v = &nest->variables[i];
+    double outer = (double)v->size;
+    for (int j = 0; j < v->n_loops; j++) {
+      int dim = nest->loops[v->loop[j]].dimension;
+      if (dim >= 0) use[dim] *= outer / tiles[v->loop[j]];
+      outer = tiles[v->loop[j]];
+    }
   }
-  return false;
+}
+
+void loom_nest_mark_spreads(const loom_nest *nest, const loom_fronts *found, bool *reached) {
+  double use[LOOM_SEARCH_MAX_KEYS];
+  for (size_t i = 0; i < found->groups.n; i++) {
+    const loom_group *g = &found->groups.at[i];
+    for (size_t p = 0; p < g->n; p++) {
+      read_use(nest, found->tiles.at + g->tiles[p], use);
+      reached[loom_nest_find_spread(nest, use)] = true;
+    }
+  }
+}
+
+size_t loom_nest_find_spread(const loom_nest *nest, const double *used) {
+  size_t i = 0;
+  while (i < nest->n_spreads && !same_use(nest, nest->spreads + i * (size_t)nest->n_dims, used))
+    i++;
+  return i;
+}
+
+bool loom_nest_is_spread(const loom_nest *nest, const double *used) {
+  return !nest->spreads || loom_nest_find_spread(nest, used) < nest->n_spreads;
 }

@@ -6,12 +6,6 @@
 
 #include "search/search.h"
 
-int loom_count_bits(uint32_t x) {
-  int n = 0;
-  for (; x; x &= x - 1) n++;
-  return n;
-}
-
 /* Divisors, or with uneven tiles all numbers up to the size, ascending. */
 static bool list_tiles(loom_arena *arena, loom_tile_table *t) {
   size_t n = 0;
@@ -26,14 +20,6 @@ static bool list_tiles(loom_arena *arena, loom_tile_table *t) {
     int64_t x = t->size / t->tiles[i];
     if (x != t->tiles[i]) t->tiles[t->n_tiles++] = x;
   }
-  return true;
-}
-
-bool loom_tile_follows(const loom_tile_table *t, int64_t inner, int64_t tile, double *last) {
-  if (tile % inner != 0) return false;
-  double trips = ceil((double)t->size / (double)tile);
-  if (trips == *last) return false;
-  *last = trips;
   return true;
 }
 

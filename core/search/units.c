@@ -29,6 +29,7 @@ void loom_nest_free(loom_nest *nest) {
   }
   for (size_t i = 0; i < nest->columns.n; i++) loom_vec_free(nest->ctx, &nest->columns.at[i].items);
   loom_vec_free(nest->ctx, &nest->columns);
+  loom_nest_unbar(nest);
   loom_nest_shrink(nest);
 }
 
@@ -148,10 +149,12 @@ static bool list_spreads(loom_space *s, loom_space_one *one, loom_nest *nest) {
     if (n > 0 && memcmp(one->spreads.at[i].loops, loops, n) != 0) continue;
     nest->spreads = one->spreads.at[i].spreads;
     nest->n_spreads = one->spreads.at[i].n;
+    nest->uses = one->spreads.at[i].uses;
+    nest->n_uses = one->spreads.at[i].n_uses;
     return true;
   }
   if (!loom_nest_list_spreads(nest, &s->arena)) return false;
-  loom_spread_list list = {loops, nest->spreads, nest->n_spreads};
+  loom_spread_list list = {loops, nest->spreads, nest->uses, nest->n_spreads, nest->n_uses};
   return loom_vec_push(s->ctx, &one->spreads, list);
 }
 
@@ -222,7 +225,7 @@ static void note_least(const loom_space *s, loom_unit *u) {
   loom_objectives(s, &u->nest, columns, u->least);
 }
 
-/* What falls is counted if it is not stopped on the way. */
+/* All points past the sketches of all; what falls is counted if the unit is not stopped on the way. */
 static bool explore(const loom_space *s, const loom_space_one *one, loom_unit *u) {
   size_t n = (size_t)loom_n_falls(&u->nest);
   double *before = loom_realloc_array(u->nest.ctx, NULL, 0, n, sizeof *before);
@@ -234,13 +237,64 @@ static bool explore(const loom_space *s, const loom_space_one *one, loom_unit *u
   return done;
 }
 
+/* Which spreads of the list the limits leave tiles for; *all: they do for all. */
+static bool probe(const loom_space *s, const loom_space_one *one, loom_unit *u, bool *reached,
+                  bool *all) {
+  size_t n = u->nest.n_spreads, found = 0;
+  for (size_t i = 0; i < n; i++) reached[i] = false;
+  loom_nest_mark_spreads(&u->nest, &u->found, reached);
+  for (size_t i = 0; i < n; i++) found += reached[i];
+  *all = found == n;
+  if (*all) return true;
+  loom_collector *c = loom_collector_new(s, one, u, NULL);
+  bool done = c && loom_nest_probe(&u->nest, c, reached);
+  loom_collector_free(c);
+  *all = true;
+  for (size_t i = 0; i < n; i++) *all = *all && reached[i];
+  return done;
+}
+
+static bool sketch_once(const loom_space *s, const loom_space_one *one, loom_unit *u) {
+  return loom_nest_prepare(&u->nest) && combine(s, one, u, NULL, FIRST_BEAM);
+}
+
+/* In place of the fullest uses that loops can have, those that the limits leave tiles for. */
+static bool sketch_reached(const loom_space *s, const loom_space_one *one, loom_unit *u,
+                           bool *reached) {
+  bool all;
+  loom_nest_shrink(&u->nest);
+  loom_nest_ask_all(&u->nest);
+  bool done = loom_nest_prepare(&u->nest) && probe(s, one, u, reached, &all);
+  loom_nest_shrink(&u->nest);
+  return done && loom_nest_bar(&u->nest, reached) && sketch_once(s, one, u);
+}
+
+/* Chains and some good points. */
+static bool sketch(const loom_space *s, const loom_space_one *one, loom_unit *u) {
+  const double *spreads = u->nest.spreads;
+  size_t n = u->nest.n_uses, n_spreads = u->nest.n_spreads;
+  bool all = true, done = sketch_once(s, one, u);
+  if (done && spreads) {
+    bool *reached = loom_realloc_array(u->nest.ctx, NULL, 0, n + 1, sizeof *reached);
+    done = reached && probe(s, one, u, reached, &all);
+    if (done && !all) done = sketch_reached(s, one, u, reached);
+    loom_give_back(u->nest.ctx, reached, n + 1, sizeof *reached);
+  }
+  if (!done) {
+    u->nest.spreads = spreads;
+    u->nest.n_spreads = n_spreads;
+    return false;
+  }
+  note_least(s, u);
+  return true;
+}
+
 bool loom_unit_advance(const loom_space *s, const loom_space_one *one, loom_unit *u,
                        loom_ctx *ctx) {
   bool done;
   set_account(u, ctx);
   if (u->state == LOOM_UNIT_ADDED) {
-    done = loom_nest_prepare(&u->nest) && combine(s, one, u, NULL, FIRST_BEAM);
-    if (done) note_least(s, u);
+    done = sketch(s, one, u);
     if (!done) loom_nest_shrink(&u->nest);
   } else {
     done = explore(s, one, u);

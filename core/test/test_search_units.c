@@ -35,7 +35,7 @@ static void make_unit(units *u, int i, const int *p, const int *q) {
     char symbol[] = {names[p[k]][0], '0', 0};
     u->loops[i][k] = (loom_space_loop){
         .tile = loom_symbol(u->c.ctx, symbol, NULL), .variable = p[k], .dimension = -1};
-    u->loops[i][3 + k] = (loom_space_loop){.tile = LOOM_NONE, .variable = k, .dimension = -1};
+    u->loops[i][3 + k] = (loom_space_loop){.variable = k, .dimension = -1};
   }
   loom_options options = {.model = LOOM_REFERENCE};
   loom_cost_options formulas = {.allow_exceeded_limits = true, .leave_undecided = true};
@@ -70,11 +70,11 @@ static void drop(units *u) {
 }
 
 /* A space with the templates in an order; NULL with an error. */
-static loom_space *start(const units *u, const int *order, int threads) {
+static loom_space *start_with(const units *u, const int *order, int threads, double bits) {
   const int64_t sizes[] = {M, N, K};
   loom_space_options options = {.energy = true, .usage = true, .max_fused = -1, .threads = threads};
   loom_space *s = loom_space_new(u->c.ctx, &options);
-  bool done = s && loom_space_memory(s, "Buf", BITS, LOOM_MEMORY_OPEN) == 0 &&
+  bool done = s && loom_space_memory(s, "Buf", bits, LOOM_MEMORY_OPEN) == 0 &&
               loom_space_einsum(s, "MM", 3, sizes, NULL) == 0;
   for (int i = 0; i < UNITS && done; i++) {
     int k = order ? order[i] : i;
@@ -84,6 +84,10 @@ static loom_space *start(const units *u, const int *order, int threads) {
   if (done) return s;
   loom_space_free(s);
   return NULL;
+}
+
+static loom_space *start(const units *u, const int *order, int threads) {
+  return start_with(u, order, threads, BITS);
 }
 
 static void finish(loom_space *s) {
@@ -256,6 +260,31 @@ static void finds_the_first_of_the_best(void **state) {
   drop(u);
 }
 
+/* Every choice of tiles of every template has fallen to a rule or is a point; with little memory to
+** nothing else than that. */
+static void counts_what_falls(void **state) {
+  (void)state;
+  units *u = make();
+  for (int round = 0; round < 2; round++) {
+    loom_space *s = start_with(u, NULL, 2, round ? 16 : BITS);
+    assert_int_equal(loom_space_explore(s, 0), LOOM_OK);
+    double size = 0, sum = 0;
+    for (int m = 1; m <= M; m++)
+      for (int n = 1; n <= N; n++)
+        for (int k = 1; k <= K; k++) size += M % m == 0 && N % n == 0 && K % k == 0;
+    loom_space_fall fall;
+    for (size_t i = 0; loom_space_falls(s, 0, i, &fall); i++) {
+      sum += fall.n;
+      bool small = fall.verdict.rule == LOOM_RULE_CAPACITY;
+      if (round) assert_true(small || fall.n == 0 || fall.verdict.rule == LOOM_RULE_DOMINATED);
+      if (small) assert_true(fall.n > 0);
+    }
+    assert_true(sum == UNITS * size && loom_space_size(s, 0) == sum);
+    loom_space_free(s);
+  }
+  drop(u);
+}
+
 static void needs_memory_in_threads(void **state) {
   (void)state;
   units *u = make();
@@ -280,6 +309,7 @@ int main(void) {
                                      cmocka_unit_test(takes_parts),
                                      cmocka_unit_test(explores_lists),
                                      cmocka_unit_test(finds_the_first_of_the_best),
+                                     cmocka_unit_test(counts_what_falls),
                                      cmocka_unit_test(needs_memory_in_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -76,6 +76,7 @@ static int l_space(lua_State *L) {
       .usage = boolean_field(L, i, "usage"),
       .product = boolean_field(L, i, "product"),
       .one_dimension_per_variable = boolean_field(L, i, "one_dimension_per_variable"),
+      .persistent = boolean_field(L, i, "persistent"),
       .threads = integer_field(L, i, "threads", 1),
       .max_fused = integer_field(L, i, "max_fused", -1),
       .max_fused_per_variable = integer_field(L, i, "max_fused_per_variable", -1)};
@@ -542,6 +543,16 @@ static int l_counts(lua_State *L) {
   return 1;
 }
 
+/* s:joint_falls(memory) -> pairs of points for which it was too small.  [-0, +1, v] */
+static int l_joint_falls(lua_State *L) {
+  bind_scope s;
+  const loom_space *space = check_space(&s, L);
+  int memory = bind_check_index(L, 2);
+  luaL_argcheck(L, (size_t)memory < loom_space_memories(space), 2, "no such memory");
+  lua_pushnumber(L, loom_space_joint_falls(space, memory));
+  return 1;
+}
+
 /* s:falls(einsum) -> {size = choices of all tiles of the templates explored, points = those that were
 ** handed on, rules = {name = choices that fell to it, ...}}.  [-0, +1, v] */
 static int l_falls(lua_State *L) {
@@ -727,6 +738,7 @@ void bind_open_space(lua_State *L) {
                                      {"bound", l_bound},
                                      {"bound_loops", l_bound_loops},
                                      {"falls", l_falls},
+                                     {"joint_falls", l_joint_falls},
                                      {NULL, NULL}};
   bind_object_type(L, BIND_SPACE, methods);
   bind_set_makers(L, makers);

@@ -55,6 +55,32 @@ local function permutations(list, visit)
   go(#list)
 end
 
+local compare = {
+  ["=="] = function(a, b) return a == b end,
+  ["<="] = function(a, b) return a <= b end,
+  [">="] = function(a, b) return a >= b end,
+  ["<"] = function(a, b) return a < b end,
+  [">"] = function(a, b) return a > b end,
+}
+
+-- Whether bounds of loops allow the trips of all slots over one dimension.
+local function bounds_allow(dim, slots, trips)
+  for _, bound in ipairs(dim.bounds) do
+    local is_product, op = bound.op:match "^(p?r?o?d?u?c?t?)(.*)$"
+    local product = 1
+    for v in pairs(bound.variables) do
+      local own = 1
+      for q, slot in ipairs(slots) do
+        if slot.dim == dim then own = own * (trips[q][v] or 1) end
+      end
+      if is_product == "" and not compare[op](own, bound.value) then return false end
+      product = product * own
+    end
+    if is_product ~= "" and not compare[op](product, bound.value) then return false end
+  end
+  return true
+end
+
 -- Calls visit(template, tiles, variables of fused loops) for every nest of a step.
 function brute.nests(step, options, visit)
   for _, way in ipairs(step.ways) do brute.nests_of_way(way, options, visit) end
@@ -117,6 +143,11 @@ function brute.nests_of_way(step, options, visit)
             if slot.dim and used > slot.dim.count then return end
           end
           if n_fused > max_fused then return end
+          for _, level in ipairs(step.levels) do
+            for _, dim in ipairs(level.dims) do
+              if not bounds_allow(dim, slots, trips) then return end
+            end
+          end
           return emit(1, {}, 0, step.sizes, {}, {})
         end
         if k > #slots then
@@ -183,7 +214,7 @@ function brute.mappings(space, visit)
     end)
   end
   if #steps == 1 then
-    for _, path in ipairs(lists[1][""]) do visit(tree.mapping { path }) end
+    for _, path in ipairs(lists[1][""] or {}) do visit(tree.mapping { path }) end
     return
   end
   for key, list in pairs(lists[1]) do

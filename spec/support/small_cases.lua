@@ -92,6 +92,22 @@ local function levels_of(kind)
   return levels
 end
 
+-- Limits of the trips of one loop, or of two multiplied.
+local function bounds_of(e)
+  local list, variables = {}, {}
+  for v in pairs(e.iterate) do variables[#variables + 1] = v end
+  table.sort(variables)
+  for i = 1, pick { 0, 0, 1, 2 } do
+    local op = pick { "==", "<=", ">=", "<", ">" }
+    local some = random() < 0.5 and { pick(variables) } or { variables[1], variables[#variables] }
+    list[i] = {
+      variables = some, op = pick { "", "product" } .. op,
+      value = op == "<" and 3 or op == ">" and 1 or pick { 1, 2, 2, 3 },
+    }
+  end
+  return list
+end
+
 local function path_of(e, kind, levels)
   local names, list = names_of(e), {}
   for i, level in ipairs(levels) do list[i] = level.name end
@@ -108,7 +124,8 @@ local function path_of(e, kind, levels)
     local own = { pick { "X", "W" } }
     path.fanout.Array = {
       { dim = "X", count = levels[3].fanout[1].count, loops_must_reuse = pick { {}, own },
-        multicast_tensors = pick { names, own, {} }, min_fraction_used = 0 },
+        multicast_tensors = pick { names, own, {} }, min_fraction_used = 0,
+        loop_bounds = bounds_of(e) },
       { dim = "Y", count = 2, loops_must_reuse = {}, multicast_tensors = names,
         min_fraction_used = 0 },
     }

@@ -38,35 +38,39 @@ local function all_bits(case)
   return total
 end
 
--- Names of memories that may hold something of several einsums at once.
+-- Names of memories that may hold something of several einsums at once, or of one einsum while others
+-- run; whether there is anything of the latter kind.
 local function open_memories(space)
-  local open = {}
+  local open, persistent = {}, false
   for i in ipairs(space.steps) do
     for _, template in ipairs(space:list(i)) do
       local n_loops = 0
       for _, node in ipairs(template.nodes) do
         if not node.tensor then
           n_loops = n_loops + 1
-        elseif n_loops < template.n_fused or node.backs and node.tensor.shared then
-          open[template.way.levels[node.level].name] = true
+        else
+          local always = node.backs and node.tensor.persistent or false
+          persistent = persistent or always
+          if n_loops < template.n_fused or always or node.backs and node.tensor.shared then
+            open[template.way.levels[node.level].name] = true
+          end
         end
       end
     end
   end
-  return open
+  return open, persistent
 end
 
-local function add_memories(self)
+local function add_memories(self, open, usage)
   local case, enough = self.space.case, all_bits(self.space.case)
-  local usage = goals.asked(case).usage
-  local open = open_memories(self.space)
   for _, component in ipairs(case.arch.components) do
     if component.class == "Memory" then
       local bits = component.size
       local limited = bits < math.huge and (usage or bits < enough)
-      local is_open = limited and (open[component.name] or usage) or false
-      self.memories[component.name] =
-        self.built:memory(component.name, limited and bits or math.huge, is_open)
+      local is_free = component.name == self.relaxed.memory
+      local is_open = is_free or limited and (open[component.name] or usage) or false
+      self.memories[component.name] = self.built:memory(component.name,
+        limited and not is_free and bits or math.huge, is_open)
       if is_open then self.open[#self.open + 1] = component.name end
     end
   end
@@ -102,15 +106,15 @@ local function add_bounds(built, numbers, dimension, bounds)
 end
 
 -- Dimensions by name: several ways lead through one component.
-local function add_dimensions(built, step, numbers)
-  local known = {}
+local function add_dimensions(self, step, numbers)
+  local known, built = {}, self.built
   for _, way in ipairs(step.ways) do
     for _, level in ipairs(way.levels) do
       for _, d in ipairs(level.dims) do
-        local key = level.name .. "\0" .. d.name
+        local key = level.name .. "." .. d.name
         if not known[key] then
-          known[key] =
-            built:dimension(numbers.einsum, level.name, d.name, d.count, d.min_fraction)
+          local count = key == self.relaxed.dimension and self.relaxed.count or d.count
+          known[key] = built:dimension(numbers.einsum, level.name, d.name, count, d.min_fraction)
           add_bounds(built, numbers, known[key], d.bounds)
         end
         numbers.dimensions[d] = known[key]
@@ -129,15 +133,15 @@ local function add_splits(built, step, numbers)
   end
 end
 
-local function add_einsum(built, step, memories)
-  local sizes = {}
+local function add_einsum(self, step)
+  local sizes, built = {}, self.built
   for i, v in ipairs(step.variables) do sizes[i] = step.sizes[v] end
   local numbers = {
     einsum = built:einsum(step.einsum, sizes, step.uneven), variables = {}, dimensions = {},
-    tensors = {}, splits = {}, memories = memories,
+    tensors = {}, splits = {}, memories = self.memories,
   }
   for i, v in ipairs(step.variables) do numbers.variables[v] = i - 1 end
-  add_dimensions(built, step, numbers)
+  add_dimensions(self, step, numbers)
   for _, t in ipairs(step.tensors) do
     if t.shared then
       numbers.tensors[t.name] = built:tensor(numbers.einsum, t.name, rank_numbers(step, t))
@@ -147,29 +151,38 @@ local function add_einsum(built, step, memories)
   return numbers
 end
 
+-- What is minimised: where one memory has no limit, how much of it is needed.
+local function asked_of(space, relaxed)
+  if relaxed and relaxed.memory then return { usage = true } end
+  return goals.asked(space.case)
+end
+
 --- An engine with the memories and einsums of a space, and no template yet.
 ---@param space einloom.Space
 ---@param threads? integer that explore; what is found does not depend on it
+---@param relaxed? {memory: string?, dimension: string?, count: number?} what has another limit: a
+--- memory without any, whose use is then minimised, or "component.dimension" with that many instances
 ---@return einloom.Engine
-function engine.new(space, threads)
-  local options, asked = space.options, goals.asked(space.case)
+function engine.new(space, threads, relaxed)
+  local options, asked = space.options, asked_of(space, relaxed)
   local function limit(x) return x < math.huge and x or nil end
+  local open, persistent = open_memories(space)
   local built = core.space {
     energy = asked.energy, latency = asked.latency, usage = asked.usage, product = asked.product,
     one_dimension_per_variable = options.one_spatial_dim_per_variable,
-    threads = threads or 1,
+    threads = threads or 1, persistent = persistent,
     max_fused = limit(options.max_fused_loops),
     max_fused_per_variable = limit(options.max_fused_loops_per_rank_variable),
   }
   local self = setmetatable({
-    space = space, built = built, memories = {}, open = {}, numbers = {},
+    space = space, built = built, memories = {}, open = {}, numbers = {}, relaxed = relaxed or {},
   }, Engine)
-  add_memories(self)
+  add_memories(self, open, goals.asked(space.case).usage)
   if space.options.mapping then
     self.memories[analysis.splits] = built:memory("(split)", math.huge, false)
   end
   for k, shape in ipairs(space.shapes) do
-    self.numbers[k] = add_einsum(built, shape.step, self.memories)
+    self.numbers[k] = add_einsum(self, shape.step)
   end
   return self
 end
@@ -372,6 +385,32 @@ function Engine:points()
     point.result = nil
   end
   return points
+end
+
+--- Explores and joins everything.
+function Engine:run()
+  for _, unit in ipairs(self.space:units()) do self:add(unit) end
+  for shape = 1, #self.space.shapes do done(self.built:explore(self.numbers[shape].einsum)) end
+  done(self.built:join(uses_of(self)))
+end
+
+--- How many choices of tiles of the templates explored fell to each rule, over all shapes: `size` of the
+--- space, `points` that were handed on, `rules` by name ("capacity:GLB", "fanout:PE.x", "max_fused", ...;
+--- "capacity_joint:GLB" counts pairs of points of two einsums).
+---@return { size: number, points: number, rules: table<string, number> }
+function Engine:falls()
+  local all = { size = 0, points = 0, rules = {} }
+  local function count(name, n) all.rules[name] = (all.rules[name] or 0) + n end
+  for shape = 1, #self.space.shapes do
+    local own = self.built:falls(self.numbers[shape].einsum)
+    all.size, all.points = all.size + own.size, all.points + own.points
+    for name, n in pairs(own.rules) do count(name, n) end
+  end
+  for name, number in pairs(self.memories) do
+    local n = self.built:joint_falls(number)
+    if n > 0 then count("capacity_joint:" .. name, n) end
+  end
+  return all
 end
 
 return engine

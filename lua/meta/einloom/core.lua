@@ -458,6 +458,7 @@ function core.cost(r, w, a, m, options) end
 ---@field join_some fun(self: einloom.CoreSpace, work: integer): boolean?, string?, string?
 ---@field bound fun(self: einloom.CoreSpace): number[]?
 ---@field bound_loops fun(self: einloom.CoreSpace, einsum: integer, dimension: integer, variables: integer[], op: string, value: number): einloom.CoreSpace
+---@field joint_falls fun(self: einloom.CoreSpace, memory: integer): number
 ---@field falls fun(self: einloom.CoreSpace, einsum: integer): { size: number, points: number, rules: table<string, number> }
 ---@field results fun(self: einloom.CoreSpace): integer
 ---@field result fun(self: einloom.CoreSpace, result: integer): number[]
