@@ -40,7 +40,7 @@ end
 
 local function pair()
   local m, n, bits, k = pick { 2, 3 }, pick { 2, 4 }, pick { 8, 16 }, pick { 1, 2 }
-  return {
+  local einsums = {
     einsum("A", { m = m, k = k, n = n },
       { access("X", { M = "m", K = "k" }), access("W", { K = "k", N = "n" }) },
       { access("Y", { M = "m", N = "n" }, bits) }),
@@ -48,6 +48,9 @@ local function pair()
       { access("Y", { M = "m", N = "n" }, bits), access("V", { N = "n", Q = "q" }) },
       { access("Z", { M = "m", Q = "q" }) }),
   }
+  local i = pick { 1, 2 }
+  if random() < 0.5 then einsums[i].persistent = { ({ "W", "V" })[i] } end
+  return einsums
 end
 
 local makers = { product = product, window = window, pair = pair, array = product, deep = product }
@@ -62,11 +65,11 @@ local function names_of(e)
   return names
 end
 
--- Tensors of a pair that may do without the outermost memory: the one between.
-local function outer(names, kind)
+-- Tensors of a pair may do without the outermost memory: the one between and persistent ones.
+local function outer(names, kind, e)
   local list = {}
   for _, name in ipairs(names) do
-    if kind ~= "pair" or name ~= "Y" then list[#list + 1] = name end
+    if kind ~= "pair" or name ~= "Y" and name ~= e.persistent[1] then list[#list + 1] = name end
   end
   return list
 end
@@ -108,14 +111,22 @@ local function bounds_of(e)
   return list
 end
 
-local function path_of(e, kind, levels)
+-- What the second memory of a pair has to hold.
+local function inner(names, e, einsums)
+  for _, other in ipairs(einsums) do
+    if other.persistent[1] then return { "Y", e.persistent[1] } end
+  end
+  return { "Y", pick(names) }
+end
+
+local function path_of(e, kind, levels, einsums)
   local names, list = names_of(e), {}
   for i, level in ipairs(levels) do list[i] = level.name end
-  local some = kind == "pair" and { "Y", pick(names) } or { pick(names), pick(names) }
+  local some = kind == "pair" and inner(names, e, einsums) or { pick(names), pick(names) }
   local path = {
     einsum = e.name, compute = "MAC", levels = list, fanout = {},
     hold = {
-      Main = { must_hold = outer(names, kind), may_hold = names },
+      Main = { must_hold = outer(names, kind, e), may_hold = names },
       Buf = { must_hold = some, may_hold = {} },
       Reg = { must_hold = { pick(names) }, may_hold = {} },
     },
@@ -138,14 +149,14 @@ end
 ---@return table
 function small.case(kind)
   local einsums, levels, paths = makers[kind](), levels_of(kind), {}
-  for i, e in ipairs(einsums) do paths[i] = path_of(e, kind, levels) end
+  for i, e in ipairs(einsums) do paths[i] = path_of(e, kind, levels, einsums) end
   return {
     id = kind, minimise = pick { { "energy" }, { "latency" }, { "energy_delay_product" } },
     limits = {
       max_shared_loops = pick { "inf", 1 }, max_shared_loops_per_rank = 1,
       temporal_factors = "perfect", spatial_factors = "perfect",
     },
-    workload = { ["repeat"] = 1, einsums = einsums }, hardware = { levels = levels, paths = paths },
+    workload = { ["repeat"] = pick { 1, 1, 2 }, einsums = einsums }, hardware = { levels = levels, paths = paths },
   }
 end
 
