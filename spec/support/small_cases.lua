@@ -40,7 +40,7 @@ end
 
 local function pair()
   local m, n, bits, k = pick { 2, 3 }, pick { 2, 4 }, pick { 8, 16 }, pick { 1, 2 }
-  local einsums = {
+  return {
     einsum("A", { m = m, k = k, n = n },
       { access("X", { M = "m", K = "k" }), access("W", { K = "k", N = "n" }) },
       { access("Y", { M = "m", N = "n" }, bits) }),
@@ -48,14 +48,23 @@ local function pair()
       { access("Y", { M = "m", N = "n" }, bits), access("V", { N = "n", Q = "q" }) },
       { access("Z", { M = "m", Q = "q" }) }),
   }
-  local i = pick { 1, 2 }
-  if random() < 0.5 then einsums[i].persistent = { ({ "W", "V" })[i] } end
+end
+
+-- A tensor of one of the two stays all the time.
+local function lasting()
+  local einsums, i = pair(), pick { 1, 2 }
+  einsums[i].persistent = { ({ "W", "V" })[i] }
   return einsums
 end
 
-local makers = { product = product, window = window, pair = pair, array = product, deep = product }
+local makers = {
+  product = product, window = window, pair = pair, array = product, deep = product,
+  bounded = product, lasting = lasting,
+}
 
 small.kinds = { "product", "window", "pair", "array", "deep" }
+-- With bounds of loops, and with persistent tensors.
+small.special = { "bounded", "lasting" }
 
 local function names_of(e)
   local names = {}
@@ -69,7 +78,9 @@ end
 local function outer(names, kind, e)
   local list = {}
   for _, name in ipairs(names) do
-    if kind ~= "pair" or name ~= "Y" and name ~= e.persistent[1] then list[#list + 1] = name end
+    if kind ~= "pair" and kind ~= "lasting" or name ~= "Y" and name ~= e.persistent[1] then
+      list[#list + 1] = name
+    end
   end
   return list
 end
@@ -79,13 +90,13 @@ local function levels_of(kind)
     store("Main", "inf", pick { 5, 20, 100 }),
     store("Buf", 8 * pick { 4, 6, 8, 12, 20 }, pick { 1, 2 }),
   }
-  if kind == "array" then
+  if kind == "array" or kind == "bounded" then
     levels[3] = {
       name = "Array", kind = "array",
       fanout = { { dim = "X", count = pick { 2, 3, 4 } }, { dim = "Y", count = 2 } },
     }
   end
-  if kind == "array" or kind == "deep" then
+  if kind == "array" or kind == "bounded" or kind == "deep" then
     levels[#levels + 1] = store("Reg", 8 * pick { 2, 3, 4 }, 0.5)
   end
   levels[#levels + 1] = {
@@ -111,18 +122,16 @@ local function bounds_of(e)
   return list
 end
 
--- What the second memory of a pair has to hold.
-local function inner(names, e, einsums)
-  for _, other in ipairs(einsums) do
-    if other.persistent[1] then return { "Y", e.persistent[1] } end
-  end
-  return { "Y", pick(names) }
+-- What the second memory has to hold.
+local function inner(names, kind, e)
+  if kind == "lasting" then return { "Y", e.persistent[1] } end
+  return kind == "pair" and { "Y", pick(names) } or { pick(names), pick(names) }
 end
 
-local function path_of(e, kind, levels, einsums)
+local function path_of(e, kind, levels)
   local names, list = names_of(e), {}
   for i, level in ipairs(levels) do list[i] = level.name end
-  local some = kind == "pair" and inner(names, e, einsums) or { pick(names), pick(names) }
+  local some = inner(names, kind, e)
   local path = {
     einsum = e.name, compute = "MAC", levels = list, fanout = {},
     hold = {
@@ -131,12 +140,12 @@ local function path_of(e, kind, levels, einsums)
       Reg = { must_hold = { pick(names) }, may_hold = {} },
     },
   }
-  if kind == "array" then
+  if kind == "array" or kind == "bounded" then
     local own = { pick { "X", "W" } }
     path.fanout.Array = {
       { dim = "X", count = levels[3].fanout[1].count, loops_must_reuse = pick { {}, own },
         multicast_tensors = pick { names, own, {} }, min_fraction_used = 0,
-        loop_bounds = bounds_of(e) },
+        loop_bounds = kind == "bounded" and bounds_of(e) or nil },
       { dim = "Y", count = 2, loops_must_reuse = {}, multicast_tensors = names,
         min_fraction_used = 0 },
     }
@@ -149,14 +158,15 @@ end
 ---@return table
 function small.case(kind)
   local einsums, levels, paths = makers[kind](), levels_of(kind), {}
-  for i, e in ipairs(einsums) do paths[i] = path_of(e, kind, levels, einsums) end
+  for i, e in ipairs(einsums) do paths[i] = path_of(e, kind, levels) end
   return {
     id = kind, minimise = pick { { "energy" }, { "latency" }, { "energy_delay_product" } },
     limits = {
       max_shared_loops = pick { "inf", 1 }, max_shared_loops_per_rank = 1,
       temporal_factors = "perfect", spatial_factors = "perfect",
     },
-    workload = { ["repeat"] = pick { 1, 1, 2 }, einsums = einsums }, hardware = { levels = levels, paths = paths },
+    workload = { ["repeat"] = kind == "lasting" and 2 or 1, einsums = einsums },
+    hardware = { levels = levels, paths = paths },
   }
 end
 
