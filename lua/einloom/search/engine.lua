@@ -38,8 +38,8 @@ local function all_bits(case)
   return total
 end
 
--- Names of memories that may hold something of several einsums at once, or of one einsum while others
--- run; whether there is anything of the latter kind.
+-- Names of memories that may hold something of several einsums at once, or of one einsum while
+-- others run; whether there is anything of the latter kind.
 local function open_memories(space)
   local open, persistent = {}, false
   for i in ipairs(space.steps) do
@@ -160,8 +160,9 @@ end
 --- An engine with the memories and einsums of a space, and no template yet.
 ---@param space einloom.Space
 ---@param threads? integer that explore; what is found does not depend on it
----@param relaxed? {memory: string?, dimension: string?, count: number?} what has another limit: a
---- memory without any, whose use is then minimised, or "component.dimension" with that many instances
+---@param relaxed? {memory: string?, dimension: string?, count: number?} what has another limit:
+--- a memory without any, whose use is then minimised, or "component.dimension" with that many
+--- instances
 ---@return einloom.Engine
 function engine.new(space, threads, relaxed)
   local options, asked = space.options, asked_of(space, relaxed)
@@ -394,9 +395,9 @@ function Engine:run()
   done(self.built:join(uses_of(self)))
 end
 
---- How many choices of tiles of the templates explored fell to each rule, over all shapes: `size` of the
---- space, `points` that were handed on, `rules` by name ("capacity:GLB", "fanout:PE.x", "max_fused", ...;
---- "capacity_joint:GLB" counts pairs of points of two einsums).
+--- How many choices of tiles of the templates explored fell to each rule, over all shapes: `size`
+--- of the space, `points` that were handed on, `rules` by name ("capacity:GLB", "fanout:PE.x",
+--- "max_fused", ...; "capacity_joint:GLB" counts pairs of points of two einsums).
 ---@return { size: number, points: number, rules: table<string, number> }
 function Engine:falls()
   local all = { size = 0, points = 0, rules = {} }

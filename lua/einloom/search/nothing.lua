@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Why a space has no mapping within the limits: what fell to which rule, and the smallest capacity of
--- a memory or count of instances that, alone, would let a mapping through.
+-- Why a space has no mapping within the limits: what fell to which rule, and the smallest capacity
+-- of a memory or count of instances that, alone, would let a mapping through.
 
 local engine = require "einloom.search.engine"
 
@@ -68,8 +68,8 @@ local function least_count(space, dimension)
   return high
 end
 
---- Explores a space again for which no mapping was found.  Falls that have a remedy come first, then
---- those to which more fell.
+--- Explores a space again for which no mapping was found.  Falls that have a remedy come first,
+--- then those to which more fell.
 ---@param space einloom.Space
 ---@param falls { size: number, points: number, rules: table<string, number> } of the engine
 ---@return einloom.Fall[]
