@@ -97,6 +97,18 @@ describe("a search in steps", function()
     assert.are.equal(whole, text_of(over:found()))
   end)
 
+  it("explores what it has explored no more", function()
+    local search = read.space(case_of "chain2_two_EL"):search {}
+    repeat search:step() until search:progress().phase == "units" and search:progress().done == 9
+    local resumed = read.space(case_of "chain2_two_EL"):resume(sent(search))
+    local total
+    while resumed:step() do
+      if resumed:progress().phase == "units" then total = resumed:progress().total end
+    end
+    assert.are.equal(search:progress().total - 9, total)
+    assert.are.equal(text_of(search:run()), text_of(resumed:found()))
+  end)
+
   it("goes on in another process", function()
     local search = read.space(case_of "chain2_two_E"):search {}
     for _ = 1, 7 do search:step() end

@@ -23,6 +23,7 @@ run.strategies = {
 ---@field state? table what the strategy handed to its last checkpoint, when the search was resumed
 ---@field ledger? einloom.Ledger what is known of units of work, and takes down what is found
 ---@field rescue? fun() of the strategy: reports the best so far of a search that is stopped
+---@field remember? fun(): table the state to save, of a strategy that always knows it
 ---@field stopped? string what ended the search early: "time", "evaluations" or "stopped"
 local Search = {}
 Search.__index = Search
@@ -296,7 +297,8 @@ end
 --- The search as a table of numbers, strings and tables of them, for space:resume.
 ---@return table
 function Search:save()
-  local over = self.finished and not self.stopped
+  local over, mark = self.finished and not self.stopped, self.mark
+  if over or self.remember then mark = snapshot(self, over and {} or self.remember()) end
   local evaluations, options = self.limits.evaluations, {}
   for name, x in pairs(self.options) do
     if x ~= (self.strategy.defaults or {})[name] then options[name] = copy(x) end
@@ -305,7 +307,7 @@ function Search:save()
     format = run.format, space = self.space:fingerprint(), finished = over or false,
     strategy = type(self.name) == "string" and self.name or nil, options = options,
     seed = self.seed, evaluations = evaluations < math.huge and evaluations or nil,
-    checkpoint = copy(over and snapshot(self, {}) or self.mark),
+    checkpoint = copy(mark),
   }
 end
 

@@ -1,0 +1,144 @@
+-- SPDX-License-Identifier: MIT
+-- What the optimal search does one stage after the other, in steps: adds units, sketches and
+-- explores them, joins what they left over.  A ledger may know what units leave over, and takes
+-- down what is found of the others.
+
+local core = require "einloom.core"
+
+local stages = {}
+
+-- Seconds between two looks at the best so far; pairs of points between two steps of the join.
+local pace, join_work = 1, 100000
+
+---@class einloom.SearchWork
+---@field engine einloom.Engine
+---@field units einloom.SearchUnit[]
+---@field search einloom.Search
+---@field at_once integer units explored in one step
+---@field finished table<integer, true> numbers of the units of which is known what they leave over
+---@field pending integer[][] numbers of the others that are to be explored, by shape
+
+-- Units that were explored before the search was saved, with what they left over.
+local function explored_before(search)
+  local known = {}
+  for _, entry in ipairs(search.state and search.state.units or {}) do
+    known[entry.number] = entry.points
+  end
+  return known
+end
+
+--- Where the search stands: what the units explored so far left over.
+---@param work einloom.SearchWork
+---@return table
+function stages.state(work)
+  local list = {}
+  for number, unit in ipairs(work.units) do
+    if work.finished[number] then
+      list[#list + 1] = { number = number, points = work.engine:left_over(unit) }
+    end
+  end
+  return { units = list }
+end
+
+--- Adds all units; those that are known or not to be explored here are left to others.
+---@param work einloom.SearchWork
+function stages.add_units(work)
+  local search, before = work.search, explored_before(work.search)
+  local ledger = search.ledger
+  for i, unit in ipairs(work.units) do
+    work.engine:add(unit)
+    work.pending[unit.einsum] = work.pending[unit.einsum] or {}
+    local known = ledger and ledger:known(i) or before[i]
+    if known or ledger and not ledger:mine(i) then
+      work.engine:leave(unit)
+      work.engine:insert(unit, known or {})
+      work.finished[i] = known and true
+    else
+      table.insert(work.pending[unit.einsum], i)
+    end
+    search:pause("templates", i, #work.units)
+  end
+end
+
+--- Says the best of what is known so far, if the last time is long ago; the time of the last look.
+---@param work einloom.SearchWork
+---@param looked? number
+---@return number
+function stages.look(work, looked)
+  if looked and core.clock() - looked < pace then return looked end
+  work.engine:join_quickly()
+  work.search:report(work.engine:points())
+  work.search:note { bound = work.engine:bound() }
+  return core.clock()
+end
+
+--- Sketches one unit of every shape, then all, some at once: there is something to join early.
+---@param work einloom.SearchWork
+---@param n_shapes integer
+function stages.sketch(work, n_shapes)
+  local engine, search, total, done, looked = work.engine, work.search, 0, 0, nil
+  for shape = 1, n_shapes do total = total + engine:counts(shape).units end
+  local function sketch(shape, n)
+    engine:some(shape, n)
+    done = done + n
+    search:note { candidates = engine:candidates() }
+    search:pause("sketches", done, total)
+  end
+  for shape = 1, n_shapes do sketch(shape, 1) end
+  search.rescue = function() stages.look(work) end
+  for shape = 1, n_shapes do
+    local counts = engine:counts(shape)
+    for first = counts.sketched + 1, counts.units, work.at_once do
+      looked = stages.look(work, looked)
+      sketch(shape, math.tointeger(math.min(work.at_once, counts.units - first + 1)))
+    end
+  end
+end
+
+-- Explores units of one shape and takes down what they left over.
+local function explore(work, numbers)
+  local engine, ledger = work.engine, work.search.ledger
+  local list, shape = {}, work.units[numbers[1]].einsum
+  for i, number in ipairs(numbers) do list[i] = work.units[number] end
+  local before, start = engine:counts(shape), core.clock()
+  engine:explore(list)
+  for _, number in ipairs(numbers) do work.finished[number] = true end
+  if not ledger then return end
+  local after, counts = engine:counts(shape), {}
+  local seconds = (core.clock() - start) / #numbers
+  for _, name in ipairs { "chains", "combined", "points" } do
+    counts[name] = (after[name] - before[name]) / #numbers
+  end
+  for i, number in ipairs(numbers) do
+    ledger:keep(number, engine:left_over(list[i]), seconds, counts)
+  end
+end
+
+--- Explores all units that nobody knows.
+---@param work einloom.SearchWork
+function stages.explore(work)
+  local search, total, done, looked = work.search, 0, 0, nil
+  for _, list in ipairs(work.pending) do total = total + #list end
+  for _, list in ipairs(work.pending) do
+    for first = 1, #list, work.at_once do
+      local last = math.min(first + work.at_once - 1, #list)
+      explore(work, table.move(list, first, last, 1, {}))
+      done = done + last - first + 1
+      looked = stages.look(work, looked)
+      search:note { candidates = work.engine:candidates() }
+      search:pause("units", done, total)
+    end
+  end
+end
+
+--- Joins what units left over: what is found then is the answer.
+---@param work einloom.SearchWork
+function stages.join(work)
+  local engine, search = work.engine, work.search
+  engine:begin_join()
+  while engine:join_some(join_work) do search:pause "join" end
+  search:report(engine:points())
+  search:note { bound = engine:bound() }
+end
+
+return stages
