@@ -33,21 +33,16 @@ Bounds.__index = Bounds
 
 -- Values of a function of one variable in all its rows.
 local function values_of(list, e)
-  local symbols, columns = {}, {}
-  for j = 1, #list.loops - 1 do
-    symbols[j] = core.symbol("tile" .. list.loops[j].number)
-    local column = {}
-    for i, row in ipairs(list.rows) do column[i] = row[j] end
-    columns[j] = column
-  end
+  local symbols = {}
+  for j = 1, #list.loops - 1 do symbols[j] = core.symbol("tile" .. list.loops[j].number) end
   if #symbols == 0 then return { e:tonumber() } end
-  return core.compile({ e }, symbols):eval(columns)[1]
+  return core.compile({ e }, symbols):eval(chains.columns(list))[1]
 end
 
 -- The functions of the variables, each with its values; positions count from 1.
 local function new_domain(lists)
   local domain = { variable_of = {}, functions = {}, values = {} }
-  local known = {}
+  local known, ranges = {}, {}
   for v, list in pairs(lists) do
     for _, loop in ipairs(list.loops) do domain.variable_of["tile" .. loop.number] = v end
     known[v], domain.functions[v], domain.values[v] = {}, {}, {}
@@ -58,9 +53,18 @@ local function new_domain(lists)
     return own[e]
   end
   function domain.range(v, e)
-    local least, most = math.huge, -math.huge
-    for _, x in ipairs(values(v, e)) do least, most = math.min(least, x), math.max(most, x) end
-    return least, most
+    local own = values(v, e)
+    local range = ranges[own]
+    if not range then
+      local least, most = own[1], own[1]
+      for i = 2, #own do
+        local x = own[i]
+        if x < least then least = x elseif x > most then most = x end
+      end
+      range = { least, most }
+      ranges[own] = range
+    end
+    return range[1], range[2]
   end
   function domain.position(v, e)
     local own = domain.functions[v]
@@ -153,8 +157,10 @@ local function add_memories(self, domain, case, costs)
         self.memories[#self.memories + 1] = memory
       end
       local r = reserved.of(case, self.template, row)
-      for k, stage in ipairs(r.stages) do r.stages[k] = stage_of(self, domain, stage) end
-      table.insert(memory.reserved, r)
+      for k, stage in ipairs(r and r.stages or {}) do
+        r.stages[k] = stage_of(self, domain, stage)
+      end
+      memory.reserved[#memory.reserved + 1] = r
     end
   end
 end

@@ -91,19 +91,15 @@ local function compare(a, b)
   return false
 end
 
---- Every choice for the loops of a variable of `size` within the limits of single variables.
----@param loops einloom.CertifyLoop[]
----@param size integer
----@param uneven boolean tiles of a variable that starts with a temporal loop need not divide
----@param options table of the space
----@return einloom.Chains
-function chains.list(loops, size, uneven, options)
-  local rows, row = {}, {}
+-- Every choice for the loops of a variable within the limits of single variables, ascending; tiles
+-- of uneven ones that start with a temporal loop need not divide.
+local function rows_for(loops, size, uneven, options)
+  local list, row = {}, {}
   uneven = uneven and not loops[1].dim
   local function choose(j, inner)
     if j == 0 then
       if not allowed(loops, row, size, options) then return end
-      rows[#rows + 1] = table.move(row, 1, #row, 1, {})
+      list[#list + 1] = table.move(row, 1, #row, 1, {})
       return
     end
     for _, tile in ipairs(candidates(size, inner, uneven)) do
@@ -113,8 +109,23 @@ function chains.list(loops, size, uneven, options)
   end
   for j = 1, #loops - 1 do row[j] = 1 end
   choose(#loops - 1, 1)
-  table.sort(rows, compare)
-  return { variable = loops[1].variable, size = size, loops = loops, rows = rows }
+  table.sort(list, compare)
+  return list
+end
+
+--- The tiles of each loop but the last in all rows.
+---@param list einloom.Chains
+---@return integer[][]
+function chains.columns(list)
+  if not list.rows.columns then
+    local columns = {}
+    for j = 1, #list.loops - 1 do
+      columns[j] = {}
+      for i, row in ipairs(list.rows) do columns[j][i] = row[j] end
+    end
+    list.rows.columns = columns
+  end
+  return list.rows.columns
 end
 
 --- The trips of the j-th loop in all rows.
@@ -130,20 +141,38 @@ function chains.trips(list, j)
   return trips
 end
 
+-- What the choices for a variable depend on.
+local function pattern(v, loops)
+  local parts = { v }
+  for j, loop in ipairs(loops) do
+    parts[j + 1] = ("%s %s"):format(loop.fused and "fused" or "own",
+      loop.dim and ("%d.%s"):format(loop.level, loop.dim.name) or "")
+  end
+  return table.concat(parts, ";")
+end
+
+-- Rows by way and pattern: templates have few different ones.
+local rows_of = setmetatable({}, { __mode = "k" })
+
 --- The choices for every variable of an einsum on its way.
 ---@param way einloom.SearchWay
 ---@param loops table<string, einloom.CertifyLoop[]>
 ---@param options table of the space
----@return table<string, einloom.Chains>
+---@return table<string, einloom.Chains> by variable
 function chains.lists(way, loops, options)
-  local lists = {}
+  local lists, known = {}, rows_of[way] or {}
+  rows_of[way] = known
   for i, v in ipairs(way.variables) do
     if not loops[v] then errors.raise("bound", ("a template has no loop of %s"):format(v)) end
-    local uneven = way.uneven ~= nil and way.uneven[i] or false
-    lists[v] = chains.list(loops[v], way.sizes[v], uneven, options)
-    if #lists[v].rows == 0 then
+    local key, size = pattern(v, loops[v]), way.sizes[v]
+    if not known[key] then
+      local uneven = way.uneven ~= nil and way.uneven[i] or false
+      known[key] = rows_for(loops[v], size, uneven, options)
+    end
+    if #known[key] == 0 then
       errors.raise("bound", ("no tiles of %s are within the limits"):format(v))
     end
+    lists[v] = { variable = v, size = size, loops = loops[v], rows = known[key] }
   end
   return lists
 end

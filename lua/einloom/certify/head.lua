@@ -56,6 +56,9 @@ function head.check_space(s)
       refuse("no certificate is about the option %s", name)
     end
   end
+  if s.options.model ~= "reference" then
+    refuse("no certificate is about the model %s", s.options.model)
+  end
   if #s.steps > 1 and s.case.objective.figures.usage then
     refuse "no certificate is about the use of memories by several einsums"
   end

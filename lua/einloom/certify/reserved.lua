@@ -147,17 +147,20 @@ local function find_holder(template, row)
       return i
     end
   end
+  if template.way.is_copy then return nil end
   return errors.raise("bound", ("%s does not hold %s"):format(row.component, row.tensor))
 end
 
---- What one row of the costs may be in a mapping.
+--- What one row of the costs may be in a mapping; nil where a copy has one for a tensor that it
+--- holds under another name, which then does not count.
 ---@param case einloom.SearchProblem
 ---@param template einloom.Template
 ---@param row table component, tensor, n_loops_above, bits, as of the template
----@return einloom.Reserved
+---@return einloom.Reserved?
 function reserved.of(case, template, row)
   local at, loops = find_holder(template, row), loops_of(template)
-  local node = template.nodes[at]
+  local node = at and template.nodes[at]
+  if not node then return nil end
   local own = table.move(loops, 1, row.n_loops_above, 1, {})
   local result = {
     memory = row.component, tensor = row.tensor, persistent = row.n_loops_above < 0,

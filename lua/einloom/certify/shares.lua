@@ -78,6 +78,15 @@ function shares.uses(dims, list)
   return uses
 end
 
+local function text_of(uses)
+  local parts = {}
+  for i, use in ipairs(uses) do parts[i] = table.concat(use, " ") end
+  return table.concat(parts, ",")
+end
+
+-- Goals by the uses of variables, of each way: templates have few different ones.
+local goals_of = setmetatable({}, { __mode = "k" })
+
 --- The uses that no other one exceeds; nil where no dimension asks for a share.
 ---@param way einloom.SearchWay
 ---@param variables string[]
@@ -88,12 +97,19 @@ function shares.of(way, variables, lists)
   if #dims == 0 then return nil end
   local none = {}
   for d = 1, #dims do none[d] = 1 end
-  local all = { none }
-  for _, v in ipairs(variables) do
-    local own = products(dims, { none }, shares.uses(dims, lists[v]))
-    all = products(dims, all, own)
+  local own, key = {}, {}
+  for i, v in ipairs(variables) do
+    own[i] = products(dims, { none }, shares.uses(dims, lists[v]))
+    key[i] = text_of(own[i])
   end
-  return { dims = dims, goals = fullest(dims, all) }
+  local known, text = goals_of[way] or {}, table.concat(key, "|")
+  goals_of[way] = known
+  if not known[text] then
+    local all = { none }
+    for _, uses in ipairs(own) do all = products(dims, all, uses) end
+    known[text] = fullest(dims, all)
+  end
+  return { dims = dims, goals = known[text] }
 end
 
 --- Whether uses between two bounds may be one of the goals.
