@@ -139,6 +139,28 @@ describe("the objective", function()
   end)
 end)
 
+describe("the model exact", function()
+  local a = loom.arch {
+    memory("L1", { keep = "All", energy = 100 }), memory("L2", { size = 40 }), mac,
+  }
+
+  it("says where its formulas are no sums of products", function()
+    local w = loom.workload {
+      sizes = { p = 4, r = 2 }, bits = { All = 8 }, "Z[p] = A[p//2, r] * B[r]",
+    }
+    local ok, e = pcall(function() return loom.space(w, a, { model = "exact" }):search() end)
+    assert.is_false(ok)
+    assert.truthy(tostring(e):find("a search needs sums of products of tile shapes, not", 1, true))
+  end)
+
+  it("has no certificates", function()
+    local found = loom.space(product(), a, { model = "exact" }):search()
+    local written, message = loom.certify.write(found, os.tmpname())
+    assert.is_nil(written)
+    assert.truthy(message:find("no certificate is about the model exact", 1, true))
+  end)
+end)
+
 describe("a space", function()
   it("refuses what it does not know", function()
     local w, a = product(), loom.arch { memory("L1", {}), mac }

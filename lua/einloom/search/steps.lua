@@ -39,12 +39,14 @@ local steps = {}
 ---@field outermost integer the first level that stores; its holders stand above all loops
 ---@field scope einloom.HeldScope
 
+-- Which variables index a tensor, and how: a variable in a sum, or in an index with // or %, has
+-- values that share elements.
 local function relevancy(access)
   local result = {}
   for _, form in ipairs(access.affine) do
     for _, term in ipairs(form.terms) do
       local v = term[1]
-      local kind = #form.terms == 1 and "relevant" or "partial"
+      local kind = #form.terms == 1 and not form.steps and "relevant" or "partial"
       if result[v] ~= "relevant" then result[v] = kind end
     end
   end
