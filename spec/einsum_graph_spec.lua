@@ -89,6 +89,12 @@ describe("a graph of einsums", function()
     refused(one "y[i] = x[i] + mm(x[i], w[i])", "1:15: unknown function 'mm'")
   end)
 
+  it("refuses templates that are no calls", function()
+    refused(one("y[i] = x[i]", { templates = { "y" } }), "templates%[1%]: 'y' is no call")
+    refused(one("y[i] = x[i]", { templates = { "z" } }), "'z' is no call; known: y")
+    refused(one("y[i] = x[i]", { templates = 3 }), "templates: table expected, got number")
+  end)
+
   it("refuses updates that are none", function()
     refused(one "update y[i] = x[i]", "1:8: y is updated, but its sizes are not known")
     local y = { tensors = { y = { sizes = { 4 } } } }

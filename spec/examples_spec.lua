@@ -15,6 +15,7 @@ local examples = {
   ["search_pareto"] = { "run", "search/pareto.lua" },
   ["kernel_energy"] = { "run", "kernel_energy.lua" },
   ["kernels_histogram"] = { "kernels", "kernels/histogram.lua", "--explain" },
+  ["kernels_templates"] = { "kernels", "kernels/templates.lua" },
   ["kernels_softmax"] = { "kernels", "kernels/softmax.lua" },
   ["kernels_layernorm"] = { "kernels", "kernels/layernorm.lua" },
   ["kernels_attention"] = { "kernels", "kernels/attention.lua", "--explain" },

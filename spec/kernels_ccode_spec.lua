@@ -183,6 +183,30 @@ local cases = {
     },
     kernels = "a | h | g | c | y | s",
   },
+  ["a call with its neighbours"] = {
+    graph = {
+      einsums = { "a[m,k] = relu(x[m,k]) * s[m]", "b[k,n] = w[k,n] * 2",
+        "c[m,n] = mm(a[m,k], b[k,n])", "d[m,n] = c[m,n] + bias[n]",
+        "e[m,n] = relu(d[m,n]) + r[m,n]" },
+      sizes = { m = 5, n = 7, k = 6 }, templates = true,
+    },
+    kernels = "a b c d e",
+  },
+  ["a call of one tensor with itself"] = {
+    graph = {
+      einsums = { "a[m,k] = x[m,k] - t[idx[m],k]", "b[m] = v[m] * 0.5",
+        "c[m,n] = addmm(b[m], a[m,k], a[n,k])", "d[m,n] = select(n <= m, c[m,n], 0) * (m + 1)" },
+      sizes = { m = 4, n = 4, k = 3 }, templates = { "c" }, outputs = { "c" },
+      tensors = { t = { sizes = { 6, 3 } }, idx = { dtype = "i64" }, a = { sizes = { 4, 3 } } },
+    },
+    below = { idx = 6 }, kernels = "b a c d",
+  },
+  ["calls of one point"] = {
+    graph = {
+      einsums = { "a[m,k] = x[m,k] + 1", "c[m,n] = mm(a[m,k], w[k,n])", "d[m,n] = c[m,n] * 2" },
+      sizes = { m = 1, n = 3, k = 1 }, templates = true,
+    },
+  },
   ["updates in place"] = {
     graph = {
       einsums = [[
@@ -267,11 +291,12 @@ local cases = {
   },
 }
 
+local function any(list) return list[math.random(#list)] end
+
 -- A random chain of einsums over tensors of two dimensions and their rows and columns.
 local function random_graph()
   local matrices, rows, columns, texts, dtypes = { "x" }, {}, {}, {}, {}
   local updated
-  local function any(list) return list[math.random(#list)] end
   local function operand()
     local n = updated and 5 or math.random(8)
     if updated then return any { "z[i,j]", "z[j,i]", "1", "i - j" } end
@@ -333,7 +358,8 @@ describe("the C of a kernel", function()
     end)
   end
 
-  for _, name in ipairs { "softmax", "layernorm", "attention", "mlp", "transpose" } do
+  for _, name in ipairs { "softmax", "layernorm", "attention", "mlp", "transpose",
+    "templates" } do
     it("computes the example " .. name, function()
       check { built = dofile(files.root(("examples/kernels/%s.lua"):format(name))),
         tolerance = name == "layernorm" and 1e-5 or 0 }
@@ -387,6 +413,36 @@ describe("the C of a kernel", function()
       sizes = { i = 8, j = 5 } } }
     assert.are.equal("e s", members(programs))
     assert.are.same({ s = true }, programs[1].stored)
+  end)
+
+  it("computes random neighbours of a call", function()
+    local function chain(list, prefix, index, last, most)
+      for i = 1, math.random(0, most) do
+        local name = prefix .. i
+        local row = index:match "%w"
+        local other = any { ("%s_%d[%s]"):format(prefix, i, index),
+          ("%s_%d[%s]"):format(prefix, i, row), "0.5" }
+        list[#list + 1] = ("%s[%s] = %s"):format(name, index,
+          (any { "relu(%s) + %s", "%s * %s", "max(%s, %s)", "%s - %s" }):format(
+            ("%s[%s]"):format(last, index), other))
+        last = name
+      end
+      return last
+    end
+    for k = 1, tonumber(os.getenv "EINLOOM_ROUNDS") or 6 do
+      math.randomseed(seed + k)
+      local list = {}
+      local a, b = chain(list, "a", "m,k", "x", 2), chain(list, "b", "k,n", "w", 2)
+      list[#list + 1] = ("c[m,n] = mm(%s[m,k], %s[k,n])"):format(a, b)
+      chain(list, "e", "m,n", "c", 3)
+      local t = { einsums = list, templates = true, outputs = any { {}, { "c" } },
+        sizes = { m = math.random(4), n = math.random(4), k = math.random(4) },
+        dtype = any { "f32", "f64", "f16" } }
+      local ok, e = pcall(check, { graph = t })
+      if not ok then
+        error(("seed %d, round %d: %s\n%s"):format(seed, k, table.concat(list, "\n"), tostring(e)))
+      end
+    end
   end)
 
   it("computes random graphs", function()

@@ -63,11 +63,12 @@ describe("a kernel as a mapping", function()
         "y[i,j] = b[i,j] + z[i,j]" },
       matmul = graph { "y[i,j] += a[i,k] * b[k,j]" },
       layernorm = example "layernorm", mlp = example "mlp", transpose = example "transpose",
-      attention = example "attention",
+      attention = example "attention", templates = example "templates",
     }
     for name, g in pairs(graphs) do
       for _, kernel in ipairs(g:kernels()) do
-        for _, model in ipairs(models) do
+        -- What a call takes in is computed again for each use, which the reference does not know.
+        for _, model in ipairs(kernel.template and { "exact" } or models) do
           local reads, writes = traffic(analysed(kernel, roomy, {}, model))
           assert.are.equal(needed_bytes(kernel), reads + writes, name .. " " .. kernel.name)
         end

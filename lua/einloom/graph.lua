@@ -55,7 +55,7 @@ Graph.__index = Graph
 
 local keys = {
   einsums = true, sizes = true, tensors = true, scalars = true, outputs = true, dtype = true,
-  hints = true, lists = true,
+  hints = true, lists = true, templates = true,
 }
 local tensor_keys = { sizes = true, strides = true, offset = true, dtype = true }
 local dtypes = {
@@ -312,6 +312,8 @@ local function call_info(state, node)
   return {
     name = node.name, kind = "opaque", call = node.call, inputs = { { inner }, { 1, inner } },
     reads = whole_uses(node.reads), writes = whole_uses(node.writes),
+    extensible = node.template,
+    pointwise = node.template and core_loops(state, node, node.pointwise) or nil,
   }
 end
 
@@ -361,6 +363,23 @@ local function mark_outputs(state, given)
 end
 
 -- Nodes that are launched at once, by name.
+-- Calls that may take in pointwise neighbours: those that are named, or all.
+local function mark_templates(nodes, by_name, given)
+  if given == true then
+    for _, node in ipairs(nodes) do node.template = node.kind == "opaque" or nil end
+    return
+  end
+  for i, name in ipairs(table_of(given, "templates")) do
+    local node = by_name[name]
+    if not node or node.kind ~= "opaque" then
+      errors.raise(KIND, ("'%s' is no call%s"):format(tostring(name),
+        node and "" or errors.hint(tostring(name), errors.keys(by_name))),
+        { path = ("templates[%d]"):format(i) })
+    end
+    node.template = true
+  end
+end
+
 local function add_lists(g, given, by_name)
   for i, names in ipairs(table_of(given, "lists")) do
     local path = ("lists[%d]"):format(i)
@@ -412,10 +431,12 @@ end
 --- A graph of einsums, one after the other. sizes: of loop variables that do not follow from
 --- tensors; tensors: sizes, strides, offset and dtype of those that are not plain; scalars: values
 --- of names that stand bare; outputs: tensors that leave the graph beside those that nothing reads;
---- lists: names of nodes that are launched at once;
+--- lists: names of nodes that are launched at once; templates: calls that may take in pointwise
+--- neighbours, or true for all;
 --- dtype: of tensors without one (f32); hints: example values of symbolic sizes.
 ---@param t { einsums: string|string[], sizes?: table, tensors?: table, scalars?: table,
---- outputs?: string[], dtype?: string, hints?: table, lists?: string[][] }
+--- outputs?: string[], dtype?: string, hints?: table, lists?: string[][],
+--- templates?: string[]|true }
 ---@return einloom.Graph
 function graph.new(t)
   local state = read_given(t)
@@ -436,6 +457,7 @@ function graph.new(t)
     nodes[i], by_name[one.node.name] = one.node, one.node
   end
   mark_outputs(state, t.outputs)
+  mark_templates(nodes, by_name, t.templates)
   local g = build(state, made, read_hints(t.hints))
   add_lists(g, t.lists, by_name)
   return setmetatable({

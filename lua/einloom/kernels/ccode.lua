@@ -74,7 +74,7 @@ end
 -- A load as it is in memory or held.
 local function load_text(state, statement, n)
   local load = statement.loads[n]
-  if load.held then return "v_" .. state.id(load.tensor) end
+  if load.held then return "v_" .. state.id(load.tensor) .. (load.tag or "") end
   return state.element(load.tensor, load.index, statement)
 end
 
@@ -116,7 +116,7 @@ end
 
 -- Keeps a result as the tensor would, and stores it where the kernel has to.
 local function keep(state, statement, write, value)
-  local name = state.id(write.tensor)
+  local name = state.id(write.tensor) .. (write.tag or "")
   local text = fill(scalar.to[state.graph.tensors[write.tensor].dtype], value)
   emit(state, "const %s v_%s = %s;", type_of(state, write.tensor), name, text)
   if state.program.stored[write.tensor] then
@@ -198,7 +198,7 @@ local function inner(state, statement)
     take(state, statement)
     value = accumulator(state, statement)
   else
-    value = "t_" .. state.id(statement.writes[1].tensor)
+    value = "t_" .. state.id(statement.writes[1].tensor) .. (statement.writes[1].tag or "")
     emit(state, "const double %s = %s;", value, body_text(state, statement, node.body))
   end
   for _, write in ipairs(statement.writes) do keep(state, statement, write, value) end

@@ -231,10 +231,12 @@ local function is_steady(state, sections, value)
   return false
 end
 
--- What is read as it is, by each einsum for itself: kept along loops that do not change it.
+-- What is read as it is, by each einsum for itself: kept along loops that do not change it, unless
+-- the only memory keeps it for other points of the grid too.
 local function hold_read(state, sections, value)
   local tensor = value.access.tensor
   if state.direct[tensor] or not is_steady(state, sections, value) then return end
+  if #state.memories == 1 and not follows(state, value, false) then return end
   local component = take(state, tensor, #value.uses * row_values(state, value.access))
   if not component then return end
   state.direct[tensor] = true

@@ -50,9 +50,9 @@ local function ranges_of(made)
 end
 
 local function access_of(kind, statement, use, memory)
-  local access = use.access
+  local access = use.access or {}
   local entry = { kind = kind, tensor = program.named(use.tensor), memory = memory }
-  if access.simplified then entry.index = loops.index_text(statement, access.simplified) end
+  if use.index then entry.index = loops.index_text(statement, use.index) end
   if access.indirect then entry.gathered = true end
   if access.broadcasted then entry.broadcasted = true end
   if memory and access.strides then
@@ -75,12 +75,12 @@ end
 local function accesses_of(made, statement)
   local found, seen, node = list(), {}, statement.node
   for i, load in ipairs(statement.loads) do
-    if not seen[load.access] then
+    if not (load.access and seen[load.access]) then
       local entry = access_of("load", statement, load, not load.held)
       entry.sectors = sectors_of(made, node, node.reads[i], false)
       found[#found + 1] = entry
     end
-    seen[load.access] = true
+    if load.access then seen[load.access] = true end
   end
   for i, write in ipairs(statement.writes) do
     local entry = access_of("store", statement, write, made.stored[write.tensor] or false)
@@ -165,7 +165,8 @@ local function add_loops(graph, made, entry)
     entry.blocks = made.counted.blocks and tiling_of(made.counted.blocks)
   end
   entry.bytes = facts.bytes and plain(facts.bytes)
-  entry.memory = {
+  entry.call = made.template and made.template.call
+  entry.memory = facts.memory and {
     one_pass = traffic_of(facts.memory.one_pass), looped = traffic_of(facts.memory.looped),
   }
 end

@@ -99,6 +99,7 @@ local function statement_text(made, statement)
   if node.kind == "scan" then
     return ("%s = scan%s(%s)"):format(left, node.reduce and "_" .. node.reduce or "", value)
   end
+  if node.start then value = ("%s, from %s"):format(value, access_text(statement, node.start)) end
   return ("%s %s %s"):format(left, reductions[node.reduce] or joins[node.join] or "=", value)
 end
 

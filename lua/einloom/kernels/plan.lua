@@ -28,7 +28,10 @@ local function given_groups(graph, groups)
     for _, name in ipairs(names) do
       graph:node(name)
       local op = by_name[name]
-      if not leader or leader.kind == "pointwise" and op.kind ~= "pointwise" then leader = op end
+      if not leader or op.extensible
+        or leader.kind == "pointwise" and op.kind ~= "pointwise" then
+        leader = op
+      end
     end
     if not leader then errors.raise(KIND, ("groups[%d]: a node expected"):format(i)) end
     list[i] = { ops = names, extents = { leader.extent, leader.reduction_extent } }
@@ -138,14 +141,19 @@ end
 
 -- Finds schedule and tiling of a group with loops.
 local function prepare(graph, group, options)
-  if program.is_call(graph:node(group.ops[1])) then return end
+  local around = false
+  for _, name in ipairs(group.ops) do
+    around = around or program.is_call(graph:node(name))
+  end
+  if around and #group.ops == 1 then return end
   local schedule, message, kind = graph.core:schedule(group.ops, group.extents)
   if not schedule then
     errors.raise(kind or KIND, message or ("%s do not run in one kernel"):format(
       table.concat(group.ops, ", ")))
   end
   group.schedule = schedule
-  group.tiling, group.counted = options.choose(graph, schedule, group.extents, options)
+  local choose = around and by_rules or options.choose
+  group.tiling, group.counted = choose(graph, schedule, group.extents, options)
 end
 
 local function add_kernel(made, group)

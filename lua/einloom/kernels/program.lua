@@ -3,6 +3,7 @@
 -- over the reduction, in each section statements.  Decides for every load whether it is a value
 -- that the kernel holds or memory, and which results must be stored.
 
+local calls = require "einloom.kernels.calls"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 
@@ -16,6 +17,7 @@ function Program.__tostring(self) return require "einloom.kernels.loops".text(se
 ---@field tensor string
 ---@field index einloom.Expr in the variables of the kernel
 ---@field held boolean it is the value of a statement before, not memory
+---@field tag? string tells values apart that are made for several inputs of a call
 ---@field access einloom.KernelAccess
 
 ---@class einloom.Statement
@@ -40,6 +42,7 @@ function Program.__tostring(self) return require "einloom.kernels.loops".text(se
 ---@field graph einloom.Graph
 ---@field members table<einloom.GraphNode, true> its nodes
 ---@field call? einloom.GraphNode the one node of a kernel without loops
+---@field template? einloom.GraphNode the call that took in others
 ---@field counted? einloom.CountedTiling where tilings are chosen by memory sectors
 
 --- Whether an extent is known to be 1.
@@ -251,53 +254,14 @@ end
 ---@return boolean
 function program.is_call(node) return node.kind == "opaque" or node.kind == "nop" end
 
--- Trees of the loops of a call, one for each.
-local function call_trees(graph, node, loops)
-  local trees = {}
-  for i, name in ipairs(loops) do
-    local symbol = node.symbols[name]
-    trees[i] = {
-      index = symbol:name() .. "index", extent = graph.sizes[name],
-      variables = { { name = symbol:name(), expr = core.symbol(symbol:name() .. "index"),
-        divisor = core.int(1), length = graph.sizes[name] } },
-    }
+-- The call of a kernel that has one; nil for kernels of loops alone.
+local function call_of(graph, facts)
+  for _, step in ipairs(facts.schedule) do
+    if step ~= "reduction_off" and step ~= "reduction_on" then
+      local node = graph:node(step)
+      if program.is_call(node) then return node end
+    end
   end
-  return trees
-end
-
--- What a call computes, in its own loops.
-local function call_section(graph, node)
-  local statement = { node = node, loads = {}, writes = {}, loops = {} }
-  local single = true
-  for _, list in ipairs { node.pointwise, node.reduction } do
-    for _, name in ipairs(list) do statement.loops[name] = node.symbols[name] end
-  end
-  for i, read in ipairs(node.reads) do
-    statement.loads[i] = { tensor = read.tensor, index = read.index, held = false }
-  end
-  for i, write in ipairs(node.writes) do
-    statement.writes[i] = { tensor = write.tensor, index = write.index }
-  end
-  for _, name in ipairs(node.reduction) do single = single and program.is_one(graph.sizes[name]) end
-  return { inside = true, single = single, statements = { statement } }
-end
-
--- The program of one node that is a call: all it reads and writes is memory. What recorded calls
--- compute is not known.
-local function call_program(graph, made)
-  local node = graph:node(made.facts.schedule[1])
-  made.call, made.members = node, { [node] = true }
-  made.grid, made.reduction, made.sections = {}, {}, {}
-  if node.symbols then
-    made.grid = call_trees(graph, node, node.pointwise)
-    made.reduction = call_trees(graph, node, node.reduction)
-    made.sections = { call_section(graph, node) }
-  end
-  for _, list in ipairs { node.reads, node.writes } do
-    for _, use in ipairs(list) do made.tensors[#made.tensors + 1] = use.tensor end
-  end
-  for _, write in ipairs(node.writes) do made.stored[write.tensor] = true end
-  return made
 end
 
 local function touching(made)
@@ -338,7 +302,11 @@ end
 function program.new(graph, facts, name)
   local made = setmetatable({ name = name, graph = graph, stored = {}, tensors = {},
     facts = facts }, Program)
-  if not facts.ops then return call_program(graph, made) end
+  local call = call_of(graph, facts)
+  if call then
+    calls.fill(graph, made, call, touching(made))
+    return made
+  end
   made.grid, made.reduction = trees_of(facts)
   made.members = {}
   for _, op in ipairs(facts.ops) do made.members[graph:node(op.op)] = true end

@@ -133,6 +133,9 @@ end
 
 local function facts(out, kernel)
   if kernel.launch then row(out, "launch", ("with others, number %d"):format(kernel.launch)) end
+  if kernel.call then
+    row(out, "around", ("%s; %s"):format(kernel.call, several(kernel.flops, "flops")))
+  end
   row(out, "moves", bytes_text(kernel))
   if kernel.sectors then
     row(out, "touches", ("%s in blocks of %s"):format(several(kernel.sectors, "sectors"),
