@@ -170,6 +170,41 @@ describe("einloom map", function()
     end)
   end)
 
+  it("says what would let a mapping through where none fits, and it does", function()
+    local machine = [[
+local loom = require "einloom"
+local function access(energy) return { energy = energy, throughput = 7 } end
+return loom.arch {
+  loom.memory { "Main", size = math.huge, read = access(200), write = access(200), keep = "All" },
+  loom.memory { "Glb", size = SIZE, read = access(6), write = access(6), keep = "All" },
+  loom.fanout { "PE", x = UNITS },
+  loom.compute { "MAC", energy = 1, throughput = 1 },
+}]]
+    local function search(w, size, units, ...)
+      local more = { ... }
+      local text = machine:gsub("SIZE", size):gsub("UNITS", units)
+      return files.scratch(text, function(a) return command("map", w, a, table.unpack(more)) end,
+        ".lua")
+    end
+    files.scratch(workload, function(w)
+      local status, out, err = search(w, "20", "4")
+      assert.are.equal(1, status)
+      assert.are.equal("", out)
+      local least = err:match "\n  the size of Glb: %d+ choices of tiles need more; (%d+) bits"
+      assert.matches("no mapping fits\n", err, 1, true)
+      assert.are.equal(0, (search(w, least, "4")))
+      assert.are.equal(1, (search(w, ("%d"):format(least - 1), "4")))
+      local kept = "Main: A B Z\nGlb: A B Z\npar k on PE.x\n  for m, n\n    MAC\n"
+      files.scratch(kept, function(path)
+        status, out, err = search(w, "3000", "4", "--keep", path)
+        assert.are.same({ 1, "" }, { status, out })
+        least = err:match "\n  the instances of PE.x: %d+ %l+ of tiles needs? more; (%d+) would"
+        assert.are.equal(0, (search(w, "3000", least, "--keep", path)))
+        assert.are.equal(1, (search(w, "3000", ("%d"):format(least - 1), "--keep", path)))
+      end)
+    end, ".lua")
+  end)
+
   it("writes certificates that hold, of searches that went to their end", function()
     with_files(function(w, a)
       local path = os.tmpname()

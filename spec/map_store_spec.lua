@@ -230,7 +230,8 @@ describe("shards", function()
       local paths, proof = {}, folder .. "/proof"
       for i = 1, 2 do
         paths[i] = ("%s/%d.db"):format(folder, i)
-        command("map", cases, "--case", "chain1_simple_E", "--store", paths[i], "--shard", i .. "/2")
+        local shard = i .. "/2"
+        command("map", cases, "--case", "chain1_simple_E", "--store", paths[i], "--shard", shard)
       end
       assert.are.equal(0, (command("merge", paths[1], paths[2], "--certificate", proof)))
       assert.are.equal(0, (command("certify", proof)))

@@ -38,20 +38,29 @@ local function about(search, stopped)
   return {
     minimise = search.space.case.objective.text, strategy = search.name, seed = search.seed,
     stopped = stopped, candidates = p.candidates, seconds = p.seconds,
-    bound = bound_of(search, p), best = value_of(search, p), fallen = p.fallen,
+    bound = bound_of(search, p), best = value_of(search, p),
+    fallen = p.falls and p.falls.rules or p.fallen,
     model = search.space.options.model, einloom = core.version,
   }
 end
 
+-- Lines about what fell to which rule.
+local function reasons_of(search)
+  local p, lines = search:progress(), {}
+  if p.falls then
+    local falls = require "einloom.search.nothing".explain(search.space, p.falls)
+    return require "einloom.show.nothing".lines(falls, search.space.arch)
+  end
+  for rule, n in pairs(p.fallen) do lines[#lines + 1] = ("%s: %d candidates"):format(rule, n) end
+  table.sort(lines)
+  return lines
+end
+
 -- Says why there is nothing.
 local function nothing(search)
-  local lines = {}
-  for rule, n in pairs(search:progress().fallen) do
-    lines[#lines + 1] = ("  %s: %d candidates"):format(rule, n)
-  end
-  table.sort(lines)
-  terminal.complain(#lines > 0 and "no mapping fits:\n" .. table.concat(lines, "\n")
-    or "no mapping fits")
+  local lines = reasons_of(search)
+  table.insert(lines, 1, "no mapping fits")
+  terminal.complain(table.concat(lines, "\n  "))
 end
 
 --- The points found, analysed as `einloom eval` does.

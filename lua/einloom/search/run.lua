@@ -172,7 +172,8 @@ function Search:run()
 end
 
 --- How far the search is: `phase` with `done` of `total` units, mappings `evaluated`, `candidates`
---- looked at one way or another, those that broke a rule by its name, the figures of the `best` so
+--- looked at one way or another, those that broke a rule by its name (`fallen`; at its end the
+--- strategy optimal has counted all choices of tiles in `falls`), the figures of the `best` so
 --- far, a `bound` that no mapping is below, `seconds` in all and in this phase (`phase_seconds`),
 --- `finished`, and what `stopped` it.
 ---@return table
@@ -184,7 +185,7 @@ function Search:progress()
     fallen = fallen, best = goals.best(self.space.case, self.points)[1], seconds = self.seconds,
     finished = self.finished or false, stopped = self.stopped,
     candidates = math.max(self.noted.candidates or 0, self.evaluated), bound = self.noted.bound,
-    phase_seconds = self.seconds - (self.phase_began or 0),
+    falls = self.noted.falls, phase_seconds = self.seconds - (self.phase_began or 0),
   }
 end
 

@@ -138,7 +138,7 @@ function stages.join(work)
   engine:begin_join()
   while engine:join_some(join_work) do search:pause "join" end
   search:report(engine:points())
-  search:note { bound = engine:bound() }
+  search:note { bound = engine:bound(), falls = engine:falls() }
 end
 
 return stages
