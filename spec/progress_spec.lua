@@ -31,7 +31,7 @@ describe("the line of progress", function()
       end
       assert.truthy(line:find ", [%d.]+ s left$" or line:find ", [%d]+ min left$", line)
     end
-    for _, phase in ipairs { "einsums", "templates", "sketches", "units" } do
+    for _, phase in ipairs { "einsums", "templates", "units" } do
       assert.is_true(phases[phase])
     end
   end)

@@ -48,8 +48,7 @@ describe("a search in steps", function()
     local search = read.space(case_of "chain2_two_E"):search {}
     local units = #search.space:units()
     assert.are.equal("start", search:progress().phase)
-    for _, phase in ipairs { { "einsums", 2 }, { "templates", units }, { "sketches", units },
-      { "units", units } } do
+    for _, phase in ipairs { { "einsums", 2 }, { "templates", units }, { "units", 2 * units } } do
       for i = 1, phase[2] do
         search:step()
         local p = search:progress()

@@ -17,6 +17,9 @@ local pace, join_work = 1, 100000
 ---@field at_once integer units explored in one step
 ---@field finished table<integer, true> numbers of the units of which is known what they leave over
 ---@field pending integer[][] numbers of the others that are to be explored, by shape
+---@field done? integer sketched and explored units
+---@field total? integer
+---@field looked? number when the best so far was said last; nil: not every shape has a sketch
 
 -- Units that were explored before the search was saved, with what they left over.
 local function explored_before(search)
@@ -60,38 +63,48 @@ function stages.add_units(work)
   end
 end
 
---- Says the best of what is known so far, if the last time is long ago; the time of the last look.
+--- Says the best of what is known so far.
 ---@param work einloom.SearchWork
----@param looked? number
----@return number
-function stages.look(work, looked)
-  if looked and core.clock() - looked < pace then return looked end
+function stages.look(work)
   work.engine:join_quickly()
   work.search:report(work.engine:points())
-  work.search:note { bound = work.engine:bound() }
-  return core.clock()
+  work.looked = core.clock()
 end
 
---- Sketches one unit of every shape, then all, some at once: there is something to join early.
+-- Ends a step in which n units were sketched or explored.
+local function pause(work, n)
+  work.done = work.done + n
+  if work.looked and core.clock() - work.looked >= pace then stages.look(work) end
+  work.search:note { candidates = work.engine:candidates(), bound = work.engine:bound() }
+  work.search:pause("units", work.done, work.total)
+end
+
+local function sketch(work, shape, n)
+  work.engine:some(shape, n)
+  pause(work, n)
+end
+
+--- Sketches one unit of every shape, so that there is something to join early.
 ---@param work einloom.SearchWork
 ---@param n_shapes integer
-function stages.sketch(work, n_shapes)
-  local engine, search, total, done, looked = work.engine, work.search, 0, 0, nil
-  for shape = 1, n_shapes do total = total + engine:counts(shape).units end
-  local function sketch(shape, n)
-    engine:some(shape, n)
-    done = done + n
-    search:note { candidates = engine:candidates() }
-    search:pause("sketches", done, total)
+function stages.begin(work, n_shapes)
+  work.done, work.total = 0, #work.units
+  for _, list in ipairs(work.pending) do work.total = work.total + #list end
+  for shape = 1, n_shapes do sketch(work, shape, 1) end
+  work.search.rescue = function()
+    stages.look(work)
+    work.search:note { bound = work.engine:bound() }
   end
-  for shape = 1, n_shapes do sketch(shape, 1) end
-  search.rescue = function() stages.look(work) end
-  for shape = 1, n_shapes do
-    local counts = engine:counts(shape)
-    for first = counts.sketched + 1, counts.units, work.at_once do
-      looked = stages.look(work, looked)
-      sketch(shape, math.tointeger(math.min(work.at_once, counts.units - first + 1)))
-    end
+  stages.look(work)
+end
+
+--- Sketches the units of a shape that are left, some at once.
+---@param work einloom.SearchWork
+---@param shape integer
+function stages.sketch(work, shape)
+  local counts = work.engine:counts(shape)
+  for first = counts.sketched + 1, counts.units, work.at_once do
+    sketch(work, shape, math.tointeger(math.min(work.at_once, counts.units - first + 1)))
   end
 end
 
@@ -114,20 +127,15 @@ local function explore(work, numbers)
   end
 end
 
---- Explores all units that nobody knows.
+--- Explores the units of a shape that nobody knows.
 ---@param work einloom.SearchWork
-function stages.explore(work)
-  local search, total, done, looked = work.search, 0, 0, nil
-  for _, list in ipairs(work.pending) do total = total + #list end
-  for _, list in ipairs(work.pending) do
-    for first = 1, #list, work.at_once do
-      local last = math.min(first + work.at_once - 1, #list)
-      explore(work, table.move(list, first, last, 1, {}))
-      done = done + last - first + 1
-      looked = stages.look(work, looked)
-      search:note { candidates = work.engine:candidates() }
-      search:pause("units", done, total)
-    end
+---@param shape integer
+function stages.explore(work, shape)
+  local list = work.pending[shape]
+  for first = 1, #list, work.at_once do
+    local last = math.min(first + work.at_once - 1, #list)
+    explore(work, table.move(list, first, last, 1, {}))
+    pause(work, last - first + 1)
   end
 end
 

@@ -20,8 +20,11 @@ function optimal.search(space, search)
   }
   stages.add_units(work)
   search.remember = function() return stages.state(work) end
-  stages.sketch(work, #space.shapes)
-  stages.explore(work)
+  stages.begin(work, #space.shapes)
+  for shape in ipairs(space.shapes) do -- what lies between the two takes memory
+    stages.sketch(work, shape)
+    stages.explore(work, shape)
+  end
   if search.ledger and not search.ledger.whole then return stages.look(work) end
   stages.join(work)
 end
