@@ -159,6 +159,42 @@ describe("einloom map", function()
     end)
   end)
 
+  it("takes strategies from scripts, with options and stores", function()
+    local strategy = [[
+return {
+  defaults = { tries = 5 },
+  search = function(space, search)
+    for _ = 1, search.options.tries do search:try(space:random(search.rng)) end
+  end,
+}]]
+    with_files(function(w, a)
+      files.scratch(strategy, function(path)
+        local kept = os.tmpname()
+        os.remove(kept)
+        local arguments = { w, a, "--strategy", path, "--set", "tries=20", "--seed", "3", "--json",
+          "--store", kept }
+        local found = {}
+        for i = 1, 2 do
+          local status, text, err = command("map", table.unpack(arguments))
+          assert.are.equal("", err)
+          assert.are.equal(0, status)
+          local decoded = core.json.decode(text)
+          assert.are.same({ path, 3, 20 }, { decoded.search.strategy, decoded.search.seed,
+            decoded.search.candidates })
+          found[i] = decoded.cases
+        end
+        assert.are.same(found[1], found[2])
+        arguments[6] = "tries=21"
+        local status, _, err = command("map", table.unpack(arguments))
+        assert.are.equal(1, status)
+        assert.matches("search.set tries is 21 here and 20 in the store", err, 1, true)
+        os.remove(kept)
+        assert.matches("by " .. path .. ": 5 candidates", select(2, command("map", w, a,
+          "--strategy", path)), 1, true)
+      end, ".lua")
+    end)
+  end)
+
   it("answers the same with threads", function()
     with_files(function(w, a)
       local texts = {}

@@ -21,10 +21,10 @@ local function value_of(search, p)
 end
 
 -- Lines about how the search went.
-local function notes_of(search, stopped)
+local function notes_of(search, stopped, strategy)
   local p = search:progress()
   local notes = { ("%s by %s: %d candidates in %s"):format(search.space.case.objective.text,
-    search.name, p.candidates, progress.duration(p.seconds)) }
+    strategy, p.candidates, progress.duration(p.seconds)) }
   if stopped then
     local bound, best = bound_of(search, p), value_of(search, p)
     notes[2] = ("stopped by %s: the best so far%s"):format(reasons[stopped] or stopped,
@@ -33,10 +33,10 @@ local function notes_of(search, stopped)
   return notes
 end
 
-local function about(search, stopped)
+local function about(search, stopped, strategy)
   local p = search:progress()
   return {
-    minimise = search.space.case.objective.text, strategy = search.name, seed = search.seed,
+    minimise = search.space.case.objective.text, strategy = strategy, seed = search.seed,
     stopped = stopped, candidates = p.candidates, seconds = p.seconds,
     bound = bound_of(search, p), best = value_of(search, p),
     fallen = p.falls and p.falls.rules or p.fallen,
@@ -87,9 +87,9 @@ end
 local function print_points(search, points, stopped, given, json)
   local show = require "einloom.show.found"
   if json then
-    terminal.say(show.json(points, about(search, stopped)))
+    terminal.say(show.json(points, about(search, stopped, given.strategy)))
   else
-    terminal.say(show.script(points, notes_of(search, stopped), given,
+    terminal.say(show.script(points, notes_of(search, stopped, given.strategy), given,
       search.space.options.model))
   end
 end
@@ -106,7 +106,8 @@ end
 ---@param search einloom.Search
 ---@param points einloom.FoundPoint[]
 ---@param stopped? string what ended the search early
----@param given { source: string[], names: string[] } how a script gets workload and architecture
+---@param given { source: string[], names: string[], strategy: string } how a script gets workload
+--- and architecture; what the strategy is called
 ---@param args { json: boolean?, certificate: string? }
 ---@return integer
 function answer.give(search, points, stopped, given, args)

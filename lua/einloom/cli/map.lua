@@ -122,6 +122,7 @@ function map.run(args)
   local given = problem.read(args.files, args.case)
   local space = problem.space(given, args)
   local options, identity = search_options(args)
+  given.strategy = args.strategy
   local kept <close> = open_store(args, space, shard, given, identity)
   local search, keep = start(space, options, shard, kept)
   local stopped = drive.run(search, {

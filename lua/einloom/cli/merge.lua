@@ -102,7 +102,7 @@ local function run(parts, args)
   })
   local source = first.search.source
   return answer.give(search, answer.points(search), stopped,
-    { source = source.lines, names = source.names }, args)
+    { source = source.lines, names = source.names, strategy = "optimal" }, args)
 end
 
 function merge.run(args)
