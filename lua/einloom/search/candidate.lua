@@ -40,11 +40,13 @@ local function choice_of(space, c, i)
   return choice
 end
 
--- The nest of a choice with the trips and the order of its loops, or nil and the rule it breaks.
-local function part_of(space, c, i)
+-- The nest of a choice with the trips and the order of its loops, or nil and the rule it breaks: of
+-- all about the einsum, or of those that make it a mapping.
+local function part_of(space, c, i, only_mapping)
   local choice, step = choice_of(space, c, i), space.steps[i]
   local own = nest.of(space, space.shape_of[i], choice.template)
-  local rule, trips = rules.loops(space.options, step, own, choice.tiles)
+  local trips, rule = rules.trips_of(step, own, choice.tiles)
+  if trips and not only_mapping then rule = rules.loops(space.options, step, own, choice.tiles) end
   if rule then return nil, rule end
   local order = joint.order(step, own, trips, choice.fused)
   if not order then return nil, "fused:" .. step.einsum end
@@ -66,7 +68,8 @@ local function joined(space, c)
   return filled.mapping(space, choices)
 end
 
---- The mapping of a candidate; nil and the rule that it breaks where it is none.
+--- The mapping of a candidate, whether it keeps to limits or not; nil and the rule that it breaks
+--- where it is none.
 ---@param space einloom.Space
 ---@param c einloom.Candidate
 ---@return einloom.Mapping?
@@ -75,7 +78,7 @@ function candidate.mapping(space, c)
   local paths, choices, pattern = {}, {}, space.options.mapping
   if pattern and pattern.whole and #pattern.splits > 0 then return joined(space, c) end
   for i, step in ipairs(space.steps) do
-    local part, rule = part_of(space, c, i)
+    local part, rule = part_of(space, c, i, true)
     if not part then return nil, rule end
     local names, template = {}, space:list(i)[c.choices[i].template]
     for j, k in ipairs(part.order) do names[j] = step.variables[part.nest.loops[k].variable] end

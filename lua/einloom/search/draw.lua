@@ -12,7 +12,7 @@ local tiles_of = require "einloom.search.tiles"
 local draw = {}
 
 local CAREFUL, SEPARATE, LAST = 12, 24, 48
-local LIMITED = 8
+local LIMITED = 32
 
 --- The prime factors of a number, ascending.
 ---@param n integer at least 1

@@ -13,7 +13,8 @@ local nest = {}
 
 ---@class einloom.Nest
 ---@field loops table[] {variable =, dim =, level =, fused =, segment =, tiles? = those allowed}
----@field limited table<integer, true> variables of which a loop has not any tile
+---@field limited table<integer, true> variables of which a loop has not any tile, or has to have
+--- several trips
 ---@field of_variable integer[][] numbers of the loops of each variable, outermost first
 ---@field n_fused integer
 ---@field backings table[] {tensor =, level =, n_loops =}: outermost holders of shared tensors
@@ -24,6 +25,14 @@ local nest = {}
 ---@field memory table[] {component =, size =, tensor =, depth =, backs =}, with the program
 ---@field spread? table fullest uses of the dimensions with a least share
 ---@field spatial table[] {component =, dim =, count =, min_fraction =}
+
+-- Whether a bound of a dimension wants loops with several trips.
+local function asks_for_trips(dim)
+  for _, bound in ipairs(dim.bounds) do
+    if not bound.op:find "<=?$" then return true end
+  end
+  return false
+end
 
 local function read_loops(step, template, self)
   local position, segment = {}, 0
@@ -48,7 +57,7 @@ local function read_loops(step, template, self)
         variable = v, dim = node.dim, level = node.level, fused = node.fused, segment = segment,
         tiles = node.tiles,
       }
-      if node.tiles then self.limited[v] = true end
+      if node.tiles or node.dim and asks_for_trips(node.dim) then self.limited[v] = true end
       table.insert(self.of_variable[v], k)
       if node.fused then self.n_fused = self.n_fused + 1 end
     end

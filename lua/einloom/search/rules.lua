@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What the tiles of one einsum have to keep to, and the names of the rules: tiles:V,
 -- max_fused_loops, max_fused_loops_per_rank_variable:V, one_spatial_dim_per_variable:V, fanout:C.D,
--- min_usage:C.D, capacity:M.
+-- min_usage:C.D, loop_bounds:C.D, capacity:M.
 
 local spread = require "einloom.search.spread"
 
@@ -111,6 +111,56 @@ local function check_dimensions(step, nest, trips)
   return nil
 end
 
+local allows = {
+  ["=="] = function(a, b) return a == b end, ["<="] = function(a, b) return a <= b end,
+  [">="] = function(a, b) return a >= b end, ["<"] = function(a, b) return a < b end,
+  [">"] = function(a, b) return a > b end,
+}
+
+-- Whether trips of variables over a dimension keep to a bound; a variable without a loop there has
+-- one trip.
+local function keeps_to(step, bound, trips_over)
+  local op, product = allows[bound.op:match "[=<>]+$"], 1
+  for v in pairs(bound.variables) do
+    local trips = 1
+    for i, name in ipairs(step.variables) do
+      if name == v then trips = trips_over(i) end
+    end
+    product = product * trips
+    if not bound.op:find "^product" and not op(trips, bound.value) then return false end
+  end
+  return not bound.op:find "^product" or op(product, bound.value)
+end
+
+--- The bound that an architecture sets to the loops of its dimensions, on the way of the template,
+--- and that trips break, or nil.
+---@param nest einloom.Nest
+---@param trips_over fun(variable: integer, dim: table): integer of the loops of a variable over it
+---@return string?
+function rules.bounds(nest, trips_over)
+  for _, level in ipairs(nest.template.way.levels) do
+    for _, dim in ipairs(level.dims) do
+      local function over(variable) return trips_over(variable, dim) end
+      for _, bound in ipairs(dim.bounds) do
+        if not keeps_to(nest.step, bound, over) then
+          return "loop_bounds:" .. level.name .. "." .. dim.name
+        end
+      end
+    end
+  end
+  return nil
+end
+
+local function check_bounds(nest, trips)
+  return rules.bounds(nest, function(variable, dim)
+    local n = 1
+    for _, k in ipairs(nest.of_variable[variable]) do
+      if nest.loops[k].dim == dim then n = n * trips[k] end
+    end
+    return n
+  end)
+end
+
 --- The rule about dimensions that uses of them break, by row of nest.spatial, or nil.
 ---@param nest einloom.Nest
 ---@param used integer[]
@@ -143,6 +193,21 @@ local function check_uses(nest, trips)
   return rules.uses(nest, used)
 end
 
+--- The trips of loops, or nil and the rule where the tiles are none of the template.
+---@param step einloom.SearchStep
+---@param nest einloom.Nest
+---@param tiles integer[]
+---@return integer[]? trips
+---@return string? rule
+function rules.trips_of(step, nest, tiles)
+  if #tiles ~= #nest.loops then return nil, "tiles" end
+  for variable = 1, #nest.of_variable do
+    local rule = check_chain(step, nest, variable, tiles)
+    if rule then return nil, rule end
+  end
+  return rules.trips(nest, tiles)
+end
+
 --- The rule about loops that tiles break, or nil; memories are looked at by `rules.capacity`.
 ---@param options table of the space
 ---@param step einloom.SearchStep
@@ -151,15 +216,11 @@ end
 ---@return string? rule
 ---@return integer[]? trips
 function rules.loops(options, step, nest, tiles)
-  if #tiles ~= #nest.loops then return "tiles" end
-  for variable = 1, #nest.of_variable do
-    local rule = check_chain(step, nest, variable, tiles)
-    if rule then return rule end
-  end
-  local trips = rules.trips(nest, tiles)
+  local trips, none = rules.trips_of(step, nest, tiles)
+  if not trips then return none end
   local rule = check_fused(options, step, nest, trips)
     or options.one_spatial_dim_per_variable and check_dimensions(step, nest, trips)
-    or check_uses(nest, trips)
+    or check_uses(nest, trips) or check_bounds(nest, trips)
   if rule then return rule end
   return nil, trips
 end

@@ -132,13 +132,17 @@ local function fits(options, nest, choice, used)
   local fused = 0
   for _, chain in ipairs(choice) do fused = fused + chain.fused end
   if fused > options.max_fused_loops then return false end
-  if #nest.spatial == 0 then return true end
   for i in ipairs(nest.spatial) do
     local n = 1
     for _, chain in ipairs(choice) do n = n * chain.used[i] end
     used[i] = n
   end
-  return not rules.uses(nest, used)
+  return not rules.uses(nest, used) and not rules.bounds(nest, function(variable, dim)
+    for i, row in ipairs(nest.spatial) do
+      if row.of == dim then return choice[variable].used[i] end
+    end
+    return 1
+  end)
 end
 
 --- Goes through the tiles that keep to every rule about loops: the same list again and again.
