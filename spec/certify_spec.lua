@@ -121,6 +121,16 @@ local changes = {
   ["another number of leaves"] = function(lines)
     lines[#lines].leaves = lines[#lines].leaves + 1
   end,
+  ["a head with something else in it"] = function(lines)
+    local head = lines[1]
+    local key = pick { "workload", "arch", "options", "claims", "slack" }
+    head[key] = pick { 3, "x", { 1 }, { a = { b = 1 } } }
+  end,
+  ["a choice with something else in it"] = function(lines)
+    local claim = lines[1].claims[1]
+    if not claim then return false end
+    claim.choices[1][pick { "template", "tiles", "fused" }] = pick { "x", { "y" }, 0, { {} } }
+  end,
   ["a large slack"] = function(lines) lines[1].slack = 0.5 end,
   ["another schema"] = function(lines) lines[1].schema = "certificate/2" end,
 }

@@ -210,7 +210,8 @@ function checker.run(next_line, file)
   local report = { templates = 0, leaves = 0, reasons = reasons() }
   local ok, s, g = pcall(head.read, (lines:take()))
   if not ok then
-    if errors.is(s) and not s.line then s.file, s.line, s.column = file, 1, 1 end
+    if not errors.is(s) then lines:fail(1, "the head cannot be read: %s", tostring(s)) end
+    if not s.line then s.file, s.line, s.column = file, 1, 1 end
     error(s, 0)
   end
   local list = #s.steps > 1 and {} or nil

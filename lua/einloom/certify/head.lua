@@ -154,6 +154,7 @@ local claim_keys = { energy = true, latency = true, usage = true, choices = true
 -- The figures of a claim, computed anew; raises where anything differs.
 local function check_claim(s, claim, i)
   local at = ("claim %d: "):format(i)
+  if type(claim) ~= "table" then refuse("%sa mapping with its figures was expected", at) end
   errors.check_keys("certificate", claim, claim_keys, "claim")
   local problem = members.outside(s, claim.choices)
   if problem then refuse("%s%s", at, problem) end
@@ -196,6 +197,9 @@ function head.read(data)
     refuse("a certificate begins with the schema %s", head.schema)
   end
   errors.check_keys("certificate", data, head_keys, "head")
+  for _, key in ipairs { "workload", "arch", "options" } do
+    if type(data[key]) ~= "table" then refuse("a certificate has its %s", key) end
+  end
   if type(data.slack) ~= "number" or data.slack < 0 or data.slack > 1e-6 then
     refuse "the slack is a number from 0 to 1e-6"
   end
