@@ -10,6 +10,9 @@
 #include "search/search.h"
 
 #define FIRST_BEAM 4
+/* Chains of units that are sketched are kept for exploring while the context has not more than this;
+** others are found again. */
+#define KEPT_BYTES ((size_t)96 << 20)
 
 loom_ranking loom_ranking_of(const loom_space_one *one) {
   return (loom_ranking){one->texts.at, one->n_loops.at};
@@ -18,6 +21,7 @@ loom_ranking loom_ranking_of(const loom_space_one *one) {
 void loom_nest_shrink(loom_nest *nest) {
   loom_nest_free_lists(nest);
   loom_arena_free(&nest->arena);
+  nest->falls = NULL;
 }
 
 void loom_nest_free(loom_nest *nest) {
@@ -225,8 +229,18 @@ static void note_least(const loom_space *s, loom_unit *u) {
   loom_objectives(s, &u->nest, columns, u->least);
 }
 
+/* Chains that were not kept, not counted twice. */
+static bool prepare_again(loom_nest *nest) {
+  loom_space_counts counts = nest->counts;
+  bool done = loom_nest_prepare(nest);
+  nest->counts = counts;
+  if (!done) loom_nest_shrink(nest);
+  return done;
+}
+
 /* All points past the sketches of all; what falls is counted if the unit is not stopped on the way. */
 static bool explore(const loom_space *s, const loom_space_one *one, loom_unit *u) {
+  if (!u->nest.falls && !prepare_again(&u->nest)) return false;
   size_t n = (size_t)loom_n_falls(&u->nest);
   double *before = loom_realloc_array(u->nest.ctx, NULL, 0, n, sizeof *before);
   if (!before) return false;
@@ -344,6 +358,7 @@ static bool commit(loom_space *s, loom_space_one *one, loom_unit *u, bool done) 
   u->state = sketch ? LOOM_UNIT_SKETCHED : LOOM_UNIT_EXPLORED;
   if (sketch) one->n_sketched++;
   if (!sketch || u->left) finish_unit(s, one, u);
+  if (loom_ctx_bytes(s->ctx) > KEPT_BYTES) loom_nest_shrink(&u->nest);
   return true;
 }
 

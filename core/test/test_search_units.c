@@ -129,6 +129,32 @@ static void uses_threads(void **state) {
   drop(u);
 }
 
+/* With more memory in use than chains are kept beside, they are found again: nothing else changes. */
+static void finds_chains_again(void **state) {
+  (void)state;
+  enum { BALLAST = 128 << 20 };
+  units *u = make();
+  loom_space *kept = start(u, NULL, 1);
+  finish(kept);
+  loom_space_counts a = loom_space_counts_of(kept, 0);
+  void *ballast = loom_realloc(u->c.ctx, NULL, 0, BALLAST);
+  assert_non_null(ballast);
+  loom_space *again = start(u, NULL, 2);
+  finish(again);
+  loom_space_counts b = loom_space_counts_of(again, 0);
+  check_same(u, kept, again, NULL);
+  assert_memory_equal(&a, &b, sizeof a);
+  loom_space_fall x, y;
+  for (size_t i = 0; loom_space_falls(kept, 0, i, &x); i++) {
+    assert_true(loom_space_falls(again, 0, i, &y));
+    assert_true(x.n == y.n);
+  }
+  loom_realloc(u->c.ctx, ballast, BALLAST, 0);
+  loom_space_free(kept);
+  loom_space_free(again);
+  drop(u);
+}
+
 static void takes_any_order(void **state) {
   (void)state;
   const char *given = getenv("LOOM_SEED");
@@ -304,12 +330,10 @@ static void needs_memory_in_threads(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(uses_threads),
-                                     cmocka_unit_test(takes_any_order),
-                                     cmocka_unit_test(takes_parts),
-                                     cmocka_unit_test(explores_lists),
-                                     cmocka_unit_test(finds_the_first_of_the_best),
-                                     cmocka_unit_test(counts_what_falls),
-                                     cmocka_unit_test(needs_memory_in_threads)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(uses_threads),      cmocka_unit_test(finds_chains_again),
+      cmocka_unit_test(takes_any_order),   cmocka_unit_test(takes_parts),
+      cmocka_unit_test(explores_lists),    cmocka_unit_test(finds_the_first_of_the_best),
+      cmocka_unit_test(counts_what_falls), cmocka_unit_test(needs_memory_in_threads)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
