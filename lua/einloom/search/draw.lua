@@ -7,6 +7,7 @@ local fill = require "einloom.search.fill"
 local joint = require "einloom.search.joint"
 local nest = require "einloom.search.nest"
 local rules = require "einloom.search.rules"
+local spread = require "einloom.search.spread"
 local tiles_of = require "einloom.search.tiles"
 
 local draw = {}
@@ -102,9 +103,9 @@ end
 
 -- Trips of spatial loops that fill the dimensions with a least share, drawn among the fullest.
 local function draw_spread(own, rng)
-  local wish = {}
-  for _, given in ipairs(own.spread and rng:pick(own.spread.uses).trips or {}) do
-    wish[own.spread.loops[given.variable][given.position].loop] = given.trips
+  local wish, list = {}, spread.of(own)
+  for _, given in ipairs(list and rng:pick(list.uses).trips or {}) do
+    wish[list.loops[given.variable][given.position].loop] = given.trips
   end
   return wish
 end

@@ -7,7 +7,6 @@
 local analysis = require "einloom.search.analysis"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
-local spread = require "einloom.search.spread"
 
 local nest = {}
 
@@ -23,7 +22,8 @@ local nest = {}
 ---@field node_of integer[] number of the node of each loop
 ---@field loop_of table<integer, integer> and the other way
 ---@field memory table[] {component =, size =, tensor =, depth =, backs =}, with the program
----@field spread? table fullest uses of the dimensions with a least share
+---@field spreads? table<string, table> lists of the shape, see spread.of
+---@field spread? table|false fullest uses of the dimensions with a least share, once asked for
 ---@field spatial table[] {component =, dim =, count =, min_fraction =}
 
 -- Whether a bound of a dimension wants loops with several trips.
@@ -228,7 +228,7 @@ function nest.of(space, shape, number)
         .. "candidates: strategy optimal searches it", { path = "loom.space" })
     end
     known[number] = nest.build(entry.step, space:list(entry[1])[number])
-    known[number].spread = spread.list(known[number], known.spreads)
+    known[number].spreads = known.spreads
   end
   return known[number]
 end

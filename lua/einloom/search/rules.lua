@@ -170,12 +170,12 @@ function rules.uses(nest, used)
   for i, row in ipairs(spatial) do
     if used[i] > row.count then return "fanout:" .. row.component .. "." .. row.dim end
   end
-  if not nest.spread then return nil end
-  local shares = {}
-  for d, dim in ipairs(nest.spread.dims) do shares[d] = spread.share(dim, used[dim.row]) end
-  for _, use in ipairs(nest.spread.uses) do
+  local list, shares = spread.of(nest), {}
+  if not list then return nil end
+  for d, dim in ipairs(list.dims) do shares[d] = spread.share(dim, used[dim.row]) end
+  for _, use in ipairs(list.uses) do
     local at_most, lacking = true, nil
-    for d, dim in ipairs(nest.spread.dims) do
+    for d, dim in ipairs(list.dims) do
       at_most = at_most and shares[d] <= use.shares[d]
       if shares[d] < use.shares[d] then lacking = lacking or dim end
     end

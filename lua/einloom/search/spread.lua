@@ -135,4 +135,14 @@ function spread.list(nest, known)
   return { dims = dims, uses = known[key], loops = lists }
 end
 
+--- The same, made when it is first asked for; nil of nests that belong to no shape.
+---@param nest einloom.Nest
+---@return table?
+function spread.of(nest)
+  if nest.spread == nil then
+    nest.spread = nest.spreads and spread.list(nest, nest.spreads) or false
+  end
+  return nest.spread or nil
+end
+
 return spread
