@@ -46,6 +46,14 @@ static loom_expr merge(loom_ranges *r, size_t tree, loom_expr index) {
   return replace_merged(r, index, (size_t)n);
 }
 
+/* Makes the variables that fill the gaps, as merging does, and says whether it would change nothing.
+** *good: no error. */
+static bool is_merged(loom_ranges *r, size_t tree, const loom_flat *flat, bool *good) {
+  bool exact;
+  *good = loom_ranges_walk_symbols(r, tree, flat->n, flat->symbols, &exact);
+  return *good && (r->vars.n <= 1 || !exact || loom_flat_is_merged(r, flat));
+}
+
 static loom_expr merge_dims(loom_ranges *r, size_t tree, loom_expr index) {
   loom_expr numerator, divisor;
   loom_given given = loom_ranges_given(r);
@@ -85,9 +93,15 @@ loom_expr loom_ranges_simplify(loom_ranges *r, loom_expr index) {
   if (!loom_expr_check(r->ctx, index)) return LOOM_NONE;
   loom_expr e = loom_idmap_get(&r->simplified, index);
   if (e != LOOM_NONE) return e;
+  loom_flat flat;
+  bool is_flat = loom_flat_of(r, index, &flat) && loom_flat_is_simple(r, &flat);
   loom_given given = loom_ranges_given(r);
-  e = loom_simplify_in(r->ctx, index, &given);
-  for (size_t i = 0; e != LOOM_NONE && i < r->n_trees; i++) e = merge_dims(r, i, e);
+  e = is_flat ? index : loom_simplify_in(r->ctx, index, &given);
+  for (size_t i = 0; e != LOOM_NONE && i < r->n_trees; i++) {
+    bool good = true;
+    if (is_flat && e == index && is_merged(r, i, &flat, &good)) continue;
+    e = good ? merge_dims(r, i, e) : LOOM_NONE;
+  }
   if (e != LOOM_NONE) e = pair_mod(r, e);
   if (e == LOOM_NONE || !loom_idmap_put(r->ctx, &r->simplified, index, e)) return LOOM_NONE;
   return e;

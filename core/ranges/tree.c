@@ -156,6 +156,7 @@ void loom_ranges_free(loom_ranges *r) {
   loom_vec_free(r->ctx, &r->fresh);
   loom_vec_free(r->ctx, &r->old);
   loom_vec_free(r->ctx, &r->kept);
+  loom_vec_free(r->ctx, &r->ranks);
   loom_vec_free(r->ctx, &r->hoisted);
   loom_vec_free(r->ctx, &r->set);
   loom_vec_free(r->ctx, &r->values);

@@ -8,47 +8,38 @@
 #include "expr/ops.h"
 #include "ranges/sizes.h"
 
-/* What entries are sorted by: the hinted divisor, lengths of 1 first, then creation. */
-typedef struct rank {
-  loom_expr divisor; /* a number, or LOOM_NONE */
-  bool longer;
-  size_t entry;
-} rank;
-
-typedef LOOM_VEC(rank) rank_list;
-
 static int compare_divisors(const loom_ctx *ctx, loom_expr a, loom_expr b) {
   if (a == LOOM_NONE || b == LOOM_NONE) return (a == LOOM_NONE) - (b == LOOM_NONE);
   return loom_num_order(ctx, loom_num_of(ctx, a), loom_num_of(ctx, b));
 }
 
-static bool before(const loom_ctx *ctx, rank a, rank b) {
+static bool before(const loom_ctx *ctx, loom_rank a, loom_rank b) {
   int order = compare_divisors(ctx, a.divisor, b.divisor);
   if (order == 0) order = (int)a.longer - (int)b.longer;
   return order != 0 ? order < 0 : a.entry < b.entry;
 }
 
 /* Insertion sort: few variables occur in one index, and they come nearly in order. */
-static bool insert_rank(loom_ranges *r, rank_list *list, size_t entry) {
+static bool insert_rank(loom_ranges *r, size_t entry) {
   const loom_entry *e = &r->entries.at[entry];
-  rank item = {LOOM_NONE, !loom_size_is_one(r->ctx, e->length, &r->given), entry};
+  loom_rank item = {LOOM_NONE, !loom_size_is_one(r->ctx, e->length, &r->given), entry};
   if (!loom_hint_value(r->ctx, e->divisor, &r->given, &item.divisor)) item.divisor = LOOM_NONE;
-  if (loom_base_failed(r->ctx) || !loom_vec_reserve(r->ctx, list, 1)) return false;
-  size_t i = list->n++;
-  for (; i > 0 && before(r->ctx, item, list->at[i - 1]); i--) list->at[i] = list->at[i - 1];
-  list->at[i] = item;
+  if (loom_base_failed(r->ctx) || !loom_vec_reserve(r->ctx, &r->ranks, 1)) return false;
+  size_t i = r->ranks.n++;
+  loom_rank *at = r->ranks.at;
+  for (; i > 0 && before(r->ctx, item, at[i - 1]); i--) at[i] = at[i - 1];
+  at[i] = item;
   return true;
 }
 
-/* The tree's entries whose variables occur in index. */
-static bool used_entries(loom_ranges *r, size_t tree, loom_expr index, rank_list *list) {
-  loom_expr_list symbols = {0};
-  bool good = loom_list_symbols(r->ctx, index, &symbols);
-  for (size_t i = 0; good && i < symbols.n; i++) {
-    const loom_entry *e = loom_ranges_find(r, symbols.at[i]);
-    if (e && e->tree == tree) good = insert_rank(r, list, (size_t)(e - r->entries.at));
+/* Ranks the tree's entries whose variables are among the symbols. */
+static bool rank_entries(loom_ranges *r, size_t tree, size_t n, const loom_expr *symbols) {
+  bool good = true;
+  r->ranks.n = 0;
+  for (size_t i = 0; good && i < n; i++) {
+    const loom_entry *e = loom_ranges_find(r, symbols[i]);
+    if (e && e->tree == tree) good = insert_rank(r, (size_t)(e - r->entries.at));
   }
-  loom_vec_free(r->ctx, &symbols);
   return good;
 }
 
@@ -78,9 +69,9 @@ static bool fill_to(filler *f, loom_expr wanted) {
   return true;
 }
 
-static bool fill(filler *f, const rank_list *list) {
-  for (size_t i = 0; i < list->n; i++) {
-    loom_entry e = f->r->entries.at[list->at[i].entry];
+static bool fill(filler *f) {
+  for (size_t i = 0; i < f->r->ranks.n; i++) {
+    loom_entry e = f->r->entries.at[f->r->ranks.at[i].entry];
     if (!fill_to(f, e.divisor) || !add(f, e.variable, e.length)) return false;
   }
   return fill_to(f, f->r->trees[f->tree].extent);
@@ -94,15 +85,22 @@ static void reverse(size_t n, loom_expr *items) {
   }
 }
 
-bool loom_ranges_walk(loom_ranges *r, size_t tree, loom_expr index, bool *exact) {
-  rank_list list = {0};
+bool loom_ranges_walk_symbols(loom_ranges *r, size_t tree, size_t n, const loom_expr *symbols,
+                              bool *exact) {
   filler f = {r, tree, loom_int(r->ctx, 1), true};
   r->vars.n = r->sizes.n = 0;
-  bool good = used_entries(r, tree, index, &list) && fill(&f, &list);
-  loom_vec_free(r->ctx, &list);
+  bool good = rank_entries(r, tree, n, symbols) && fill(&f);
   reverse(r->vars.n, r->vars.at);
   reverse(r->sizes.n, r->sizes.at);
   *exact = f.exact;
+  return good;
+}
+
+bool loom_ranges_walk(loom_ranges *r, size_t tree, loom_expr index, bool *exact) {
+  loom_expr_list symbols = {0};
+  bool good = loom_list_symbols(r->ctx, index, &symbols) &&
+              loom_ranges_walk_symbols(r, tree, symbols.n, symbols.at, exact);
+  loom_vec_free(r->ctx, &symbols);
   return good;
 }
 
@@ -128,10 +126,12 @@ static loom_expr extend(loom_ranges *r, loom_expr divisor, const loom_entry *e) 
 }
 
 bool loom_ranges_determined(loom_ranges *r, size_t tree, loom_expr index) {
-  rank_list list = {0};
-  loom_expr known = used_entries(r, tree, index, &list) ? loom_int(r->ctx, 1) : LOOM_NONE;
-  for (size_t i = 0; known != LOOM_NONE && i < list.n; i++)
-    known = extend(r, known, &r->entries.at[list.at[i].entry]);
-  loom_vec_free(r->ctx, &list);
+  loom_expr_list symbols = {0};
+  bool good =
+      loom_list_symbols(r->ctx, index, &symbols) && rank_entries(r, tree, symbols.n, symbols.at);
+  loom_vec_free(r->ctx, &symbols);
+  loom_expr known = good ? loom_int(r->ctx, 1) : LOOM_NONE;
+  for (size_t i = 0; known != LOOM_NONE && i < r->ranks.n; i++)
+    known = extend(r, known, &r->entries.at[r->ranks.at[i].entry]);
   return known != LOOM_NONE && loom_sizes_same(r->ctx, known, r->trees[tree].extent, &r->given);
 }

@@ -449,6 +449,66 @@ static void bad_tilings_are_errors(void **state) {
   loom_ctx_free(ctx);
 }
 
+/* ---- flat indices ------------------------------------------------------------------------- */
+
+/* A sum of multiples of some of the variables, perhaps with one of them divided. */
+static loom_expr random_flat(loom_ctx *ctx, const loom_mapped *mapped, const int64_t *sizes,
+                             uint64_t *seed) {
+  static const int64_t factors[] = {0, 1, 2, 3, 4, 8, 12, 24, -1};
+  size_t n = mapped->n_pointwise + mapped->n_reduction, divided = (size_t)random_below(seed, 6);
+  loom_expr index = loom_int(ctx, random_below(seed, 4) ? 0 : random_below(seed, 5) - 2);
+  int64_t stride = 1;
+  for (size_t i = n; i-- > 0;) {
+    int64_t coef = random_below(seed, 3) ? factors[random_below(seed, 9)] : stride;
+    loom_expr v = mapped->values[i];
+    if (i == divided) v = loom_floor_div(ctx, v, loom_int(ctx, 2 + random_below(seed, 4)));
+    index = loom_add(ctx, index, loom_mul(ctx, loom_int(ctx, i == divided ? 1 : coef), v));
+    stride = coef * sizes[i];
+  }
+  return index;
+}
+
+/* What is read off the numbers is what the general rules, called one by one, come to. */
+static void flat_indices_are_no_exception(void **unused) {
+  (void)unused;
+  uint64_t seed = test_seed("flat_indices_are_no_exception");
+  loom_ctx *ctx = loom_ctx_new();
+  for (int round = 0; round < test_rounds(3000); round++) {
+    int64_t sizes[4], all[2] = {1, 1};
+    loom_expr loops[4];
+    for (int i = 0; i < 4; i++) {
+      sizes[i] = 1 + random_below(&seed, 6);
+      loops[i] = loom_int(ctx, sizes[i]);
+      all[i / 2] *= sizes[i];
+    }
+    loom_ranges *one = make_kernel(ctx, 0, all[0], all[1], false);
+    loom_ranges *other = make_kernel(ctx, 0, all[0], all[1], false);
+    loom_loops nest = {loops, 2, 2};
+    loom_mapped mapped, again;
+    assert_int_equal(loom_ranges_map(other, &nest, &again), LOOM_OK);
+    assert_int_equal(loom_ranges_map(one, &nest, &mapped), LOOM_OK);
+    loom_expr index = random_flat(ctx, &mapped, sizes, &seed);
+    loom_extent extents[16];
+    const loom_entry *entries;
+    size_t n = loom_ranges_entries(other, &entries);
+    for (size_t i = 0; i < n; i++)
+      extents[i] = (loom_extent){entries[i].variable, entries[i].length};
+    loom_given given = {.extents = extents, .n_extents = n};
+    loom_expr expected = loom_simplify_in(ctx, index, &given);
+    for (size_t i = 0; i < 2; i++)
+      expected = loom_ranges_merge_dims(other, i, expected);
+    expected = loom_ranges_pair_mod(other, expected);
+    loom_expr got = loom_ranges_simplify(one, index);
+    if (got != expected)
+      fail_msg("%s: %s, not %s", loom_print(ctx, index, LOOM_INFIX),
+               loom_print(ctx, got, LOOM_INFIX), loom_print(ctx, expected, LOOM_INFIX));
+    assert_int_equal(loom_ranges_entries(one, &entries), loom_ranges_entries(other, &entries));
+    loom_ranges_free(one);
+    loom_ranges_free(other);
+  }
+  loom_ctx_free(ctx);
+}
+
 /* ---- without memory ----------------------------------------------------------------------- */
 
 /* Everything once; false where something failed, nothing being left behind. */
@@ -494,6 +554,7 @@ int main(void) {
       cmocka_unit_test(strides_of_what_is_not_linear),
       cmocka_unit_test(sizes_are_hoisted),
       cmocka_unit_test(bad_tilings_are_errors),
+      cmocka_unit_test(flat_indices_are_no_exception),
       cmocka_unit_test(memory_may_run_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
