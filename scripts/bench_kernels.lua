@@ -1,26 +1,57 @@
 -- SPDX-License-Identifier: MIT
--- Times of planning recorded graphs of loop nests, kernel by kernel, beside the recorded ones of
--- another tool. Run by scripts/bench, in the release build; the only argument is a file of g_graphs.
+-- Times of planning graphs of loop nests, kernel by kernel, beside those of another tool: the
+-- recorded ones, or those given as KEY=MICROSECONDS after the file of g_graphs (as scripts/bench
+-- does for kernels --peer). Run by scripts/bench, in the release build.
 local core = require "einloom.core"
 local graphs = require "einloom.verify.simd.graphs"
 local text = require "einloom.verify.simd.text"
 
-local ROUNDS = 20
+local ROUNDS, BATCH = 20, 20
+local arguments = { ... }
+
+local peer = { first = 6900, again = 3650, choices = 280, analyses = 1800 }
+local origin = "recorded"
+for i = 2, #arguments do
+  local key, us = arguments[i]:match "^(%w+)=([%d.]+)$"
+  if key then peer[key], origin = tonumber(us), "peer" end
+end
 
 local function median(values)
   table.sort(values)
   return values[(#values + 1) // 2]
 end
 
-local function report(what, times, recorded)
+local function report(what, times, theirs)
   local us = median(times) * 1e6
-  print(("%-60s %8.2f us, recorded %6.0f us: %6.0f times; of %d"):format(what, us, recorded,
-    recorded / us, #times))
+  print(("%-60s %8.2f us, %s %6.0f us: %6.0f times; of %d"):format(what, us, origin, theirs,
+    theirs / us, #times))
 end
 
 local clock = os.clock
 
--- Adds to each list the seconds of one step for every kernel with loops of the graph.
+-- Seconds of one call: the clock itself takes as long as some of them.
+local function time_of(work, ...)
+  local start = clock()
+  for _ = 1, BATCH do work(...) end
+  return (clock() - start) / BATCH
+end
+
+-- Plans every kernel of a graph; adds to the list the seconds of each that has loops.
+local function time_plan(graph, kernels, times)
+  local plan = graph:plan()
+  for _, kernel in ipairs(kernels) do
+    if kernel.has_loops then
+      local start = clock()
+      local schedule = graph:schedule(kernel.ops, kernel.extents)
+      local tiling = graph:tiling(schedule, kernel.extents)
+      assert(plan:kernel { schedule = schedule, extents = kernel.extents, tiling = tiling })
+      times[#times + 1] = clock() - start
+    else
+      assert(plan:kernel { schedule = kernel.ops })
+    end
+  end
+end
+
 local function time_graph(raw, times)
   local texts = text.reader(raw.sizes)
   local graph = graphs.read(texts, raw)
@@ -28,41 +59,30 @@ local function time_graph(raw, times)
   for _, op in ipairs(graph:ops()) do
     has_loops[op.name] = op.kind ~= "opaque" and op.kind ~= "nop"
   end
-  local fused = graph:fusion():run():kernels()
-  local plan = graph:plan()
-  for _, kernel in ipairs(fused) do
-    if has_loops[kernel.ops[1]] then
-      local start = clock()
+  local kernels = graph:fusion():run():kernels()
+  for _, kernel in ipairs(kernels) do kernel.has_loops = has_loops[kernel.ops[1]] end
+  time_plan(graph, kernels, times.first)
+  for _ = 1, ROUNDS do time_plan(graph, kernels, times.again) end
+  for _, kernel in ipairs(kernels) do
+    if kernel.has_loops then
       local schedule = graph:schedule(kernel.ops, kernel.extents)
-      local tiling = graph:tiling(schedule, kernel.extents)
-      local chosen = clock()
-      assert(plan:kernel { schedule = schedule, extents = kernel.extents, tiling = tiling })
-      local planned = clock()
-      graph:coalesce(schedule, kernel.extents)
-      local analyzed = clock()
-      times.whole[#times.whole + 1] = planned - start
-      times.choice[#times.choice + 1] = chosen - start
-      times.coalescing[#times.coalescing + 1] = analyzed - planned
-    else
-      assert(plan:kernel { schedule = kernel.ops })
+      local choices, analyses = times.choices, times.analyses
+      choices[#choices + 1] = time_of(graph.tiling, graph, schedule, kernel.extents)
+      analyses[#analyses + 1] = time_of(graph.coalesce, graph, schedule, kernel.extents)
     end
   end
 end
 
-local path = assert(..., "a file of g_graphs expected")
-local file = assert(io.open(path))
+local file = assert(io.open((assert(arguments[1], "a file of g_graphs expected"))))
 local cases = core.json.decode(file:read "a").cases
 file:close()
 collectgarbage "stop"
-local function time_all(rounds)
-  local times = { whole = {}, choice = {}, coalescing = {} }
-  for _ = 1, rounds do
-    for _, raw in ipairs(cases) do time_graph(raw, times) end
-  end
-  return times
+local times = { first = {}, again = {}, choices = {}, analyses = {} }
+for _, raw in ipairs(cases) do time_graph(raw, times) end
+report("kernels of graphs, from Lua: planned first", times.first, peer.first)
+report("kernels of graphs, from Lua: planned again", times.again, peer.again)
+if peer.counted then -- traffic is part of every plan here, an extra there
+  report("  the same, the peer counting traffic too", times.again, peer.counted)
 end
-local first, again = time_all(1), time_all(ROUNDS)
-report("kernels of recorded graphs, from Lua: planned first", first.whole, 6900)
-report("kernels of recorded graphs, from Lua: planned again", again.whole, 3650)
-report("  order and tiling", again.choice, 280)
-report("  coalescing", again.coalescing, 1800)
+report("  choice of a tiling", times.choices, peer.choices)
+report("  coalescing", times.analyses, peer.analyses)
