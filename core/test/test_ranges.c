@@ -495,8 +495,7 @@ static void flat_indices_are_no_exception(void **unused) {
       extents[i] = (loom_extent){entries[i].variable, entries[i].length};
     loom_given given = {.extents = extents, .n_extents = n};
     loom_expr expected = loom_simplify_in(ctx, index, &given);
-    for (size_t i = 0; i < 2; i++)
-      expected = loom_ranges_merge_dims(other, i, expected);
+    for (size_t i = 0; i < 2; i++) expected = loom_ranges_merge_dims(other, i, expected);
     expected = loom_ranges_pair_mod(other, expected);
     loom_expr got = loom_ranges_simplify(one, index);
     if (got != expected)
