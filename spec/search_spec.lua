@@ -220,6 +220,23 @@ describe("a search", function()
     assert.is_nil(text:find("Array.X.*Array.Y") and text:find("par k.*par k"))
   end)
 
+  it("names rules as the options that they come from", function()
+    local function rules(case)
+      local tried, list = engine.new(read.space(case)), {}
+      tried:run()
+      for name in pairs(tried:falls().rules) do list[#list + 1] = name end
+      table.sort(list)
+      return list
+    end
+    assert.are.same({ "bounded", "dominated", "fanout:ProcessingElement.reuse_input",
+      "max_fused_loops", "max_fused_loops_per_rank_variable", "min_usage" },
+      rules(read.from_json(case_of "nvdla_matmuls_E")))
+    local case = read.from_json(decode "cases_timeloop".cases[1])
+    case.options.one_spatial_dim_per_variable = true
+    assert.are.same({ "bounded", "dominated", "fanout:Array.X", "fanout:Array.Y",
+      "one_spatial_dim_per_variable" }, rules(case))
+  end)
+
   it("takes einsums of one shape once", function()
     local found = read.space(read.from_json(case_of "chain8_simple_E")):search()
     assert.are.equal(3, found.n_explored)

@@ -16,9 +16,9 @@ typedef struct loom_space loom_space;
 typedef struct loom_space_options {
   bool energy, latency, usage; /* what is minimised, together; usage: bits of each open memory */
   bool product;                /* of energy and latency, both asked for, only the product counts */
-  int max_fused;               /* loops with several trips above a shared tensor; -1: no limit */
-  int max_fused_per_variable;
-  bool one_dimension_per_variable; /* a variable is spread over one dimension of a level at most */
+  int max_fused_loops;         /* loops with several trips above a shared tensor; -1: no limit */
+  int max_fused_loops_per_rank_variable;
+  bool one_spatial_dim_per_variable; /* a variable takes one dimension of a level at most */
   bool persistent; /* tensors that are persistent may be held in open memories: all the time */
   int threads;     /* that explore, at most 64; the results do not depend on it.  0: 1 */
 } loom_space_options;
@@ -104,17 +104,17 @@ typedef void loom_space_visit(void *data, const loom_space_point *point);
 LOOM_API loom_status loom_space_points(loom_space *s, int einsum, int number,
                                        loom_space_visit *visit, void *data);
 /* X(enumerator, printed name): why tiles of a template are no point. */
-#define LOOM_RULE_LIST(X)                                                                     \
-  X(LOOM_RULE_NONE, "none")                                                                   \
-  X(LOOM_RULE_TILES, "tiles")                               /* no chain of tiles */           \
-  X(LOOM_RULE_FUSED_PER_VARIABLE, "max_fused_per_variable") /* index: variable */             \
-  X(LOOM_RULE_FUSED, "max_fused")                                                             \
-  X(LOOM_RULE_FANOUT, "fanout")                            /* index: dimension */             \
-  X(LOOM_RULE_LOOP_BOUND, "loop_bounds")                   /* index: dimension */             \
-  X(LOOM_RULE_ONE_DIMENSION, "one_dimension_per_variable") /* index: variable */              \
-  X(LOOM_RULE_SHARE, "min_fraction")                       /* other uses are fuller */        \
-  X(LOOM_RULE_CAPACITY, "capacity")                        /* index: memory */                \
-  X(LOOM_RULE_DOMINATED, "dominated") /* by a choice for some variables, whatever the rest */ \
+#define LOOM_RULE_LIST(X)                                                                      \
+  X(LOOM_RULE_NONE, "none")                                                                    \
+  X(LOOM_RULE_TILES, "tiles")                                          /* no chain of tiles */ \
+  X(LOOM_RULE_FUSED_PER_VARIABLE, "max_fused_loops_per_rank_variable") /* index: variable */   \
+  X(LOOM_RULE_FUSED, "max_fused_loops")                                                        \
+  X(LOOM_RULE_FANOUT, "fanout")                              /* index: dimension */            \
+  X(LOOM_RULE_LOOP_BOUND, "loop_bounds")                     /* index: dimension */            \
+  X(LOOM_RULE_ONE_DIMENSION, "one_spatial_dim_per_variable") /* index: variable */             \
+  X(LOOM_RULE_SHARE, "min_usage")                            /* other uses are fuller */       \
+  X(LOOM_RULE_CAPACITY, "capacity")                          /* index: memory */               \
+  X(LOOM_RULE_DOMINATED, "dominated") /* by a choice for some variables, whatever the rest */  \
   X(LOOM_RULE_BOUNDED, "bounded")     /* no better than a point that is known */
 typedef enum loom_rule {
 #define LOOM_RULE_ENUM(enumerator, name) enumerator,
@@ -128,7 +128,8 @@ typedef struct loom_space_verdict {
   loom_rule rule;
   int index;
 } loom_space_verdict;
-/* Writes the name of the rule and of what it is about: "capacity:GLB", "fanout:PE.x", "max_fused". */
+/* Writes the name of the rule and of what it is about: "capacity:GLB", "fanout:PE.x",
+** "max_fused_loops". */
 LOOM_API void loom_space_name_rule(const loom_space *s, int einsum, loom_space_verdict verdict,
                                    size_t size, char *out);
 /* Figures of n choices of tiles of a template (n_loops each, one after the other): values has room for

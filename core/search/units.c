@@ -73,9 +73,9 @@ static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_templ
                       .bounds = one->bounds.at,
                       .absent = t->absent,
                       .n_memories = (int)s->memories.n,
-                      .max_fused = s->options.max_fused,
-                      .max_fused_per_variable = s->options.max_fused_per_variable,
-                      .one_dimension = s->options.one_dimension_per_variable};
+                      .max_fused = s->options.max_fused_loops,
+                      .max_fused_per_variable = s->options.max_fused_loops_per_rank_variable,
+                      .one_dimension = s->options.one_spatial_dim_per_variable};
   loom_arena_init(&nest->arena, s->ctx);
   if (t->n_fused > LOOM_SEARCH_MAX_FUSED)
     return refuse(s->ctx, LOOM_ERR_LIMIT, "a template has more than 16 fused loops");

@@ -57,7 +57,7 @@ static loom_space *start(text_case *c, const loom_costs *costs, loom_space_optio
 }
 
 static const loom_space_use only_use = {0, NULL};
-static const loom_space_options both = {.energy = true, .latency = true, .max_fused = -1};
+static const loom_space_options both = {.energy = true, .latency = true, .max_fused_loops = -1};
 
 static loom_space *space_of(text_case *c, const loom_costs *costs, loom_space_options options,
                             double bits) {
@@ -310,7 +310,7 @@ static void fits_nothing(void **state) {
   (void)state;
   text_case c = make();
   loom_costs *costs = costs_of(&c);
-  loom_space_options energy = {.energy = true, .max_fused = -1};
+  loom_space_options energy = {.energy = true, .max_fused_loops = -1};
   loom_space *s = space_of(&c, costs, energy, 8);
   assert_non_null(s);
   assert_int_equal(loom_space_results(s), 0);

@@ -49,7 +49,7 @@ static loom_space *start(const text_case *c, const loom_costs *costs, double bit
   static const int both[] = {0, 1};
   const int64_t sizes[] = {M, N, K};
   loom_space_loop loops[N_LOOPS];
-  loom_space_options options = {.energy = true, .max_fused = -1};
+  loom_space_options options = {.energy = true, .max_fused_loops = -1};
   for (int i = 0; i < N_LOOPS; i++)
     loops[i] = (loom_space_loop){.tile = i < 5 ? loom_symbol(c->ctx, names[i], NULL) : LOOM_NONE,
                                  .variable = variables[i],

@@ -72,7 +72,8 @@ static void drop(units *u) {
 /* A space with the templates in an order; NULL with an error. */
 static loom_space *start_with(const units *u, const int *order, int threads, double bits) {
   const int64_t sizes[] = {M, N, K};
-  loom_space_options options = {.energy = true, .usage = true, .max_fused = -1, .threads = threads};
+  loom_space_options options = {
+      .energy = true, .usage = true, .max_fused_loops = -1, .threads = threads};
   loom_space *s = loom_space_new(u->c.ctx, &options);
   bool done = s && loom_space_memory(s, "Buf", bits, LOOM_MEMORY_OPEN) == 0 &&
               loom_space_einsum(s, "MM", 3, sizes, NULL) == 0;

@@ -64,22 +64,23 @@ static bool boolean_field(lua_State *L, int i, const char *key) {
   return value;
 }
 
-/* core.space{energy =, latency =, usage =, max_fused =, max_fused_per_variable =, threads =} -> space.
-** [-0, +1, v] */
+/* core.space{energy =, latency =, usage =, product =, persistent =, threads =, and the limits that
+** options of searches have by the same names} -> space.  [-0, +1, v] */
 static int l_space(lua_State *L) {
   bind_scope s;
   int i = bind_enter_maker(&s, L);
   luaL_checktype(L, i, LUA_TTABLE);
-  loom_space_options options = {
-      .energy = boolean_field(L, i, "energy"),
-      .latency = boolean_field(L, i, "latency"),
-      .usage = boolean_field(L, i, "usage"),
-      .product = boolean_field(L, i, "product"),
-      .one_dimension_per_variable = boolean_field(L, i, "one_dimension_per_variable"),
-      .persistent = boolean_field(L, i, "persistent"),
-      .threads = integer_field(L, i, "threads", 1),
-      .max_fused = integer_field(L, i, "max_fused", -1),
-      .max_fused_per_variable = integer_field(L, i, "max_fused_per_variable", -1)};
+  loom_space_options options = {.energy = boolean_field(L, i, "energy"),
+                                .latency = boolean_field(L, i, "latency"),
+                                .usage = boolean_field(L, i, "usage"),
+                                .product = boolean_field(L, i, "product"),
+                                .one_spatial_dim_per_variable =
+                                    boolean_field(L, i, "one_spatial_dim_per_variable"),
+                                .persistent = boolean_field(L, i, "persistent"),
+                                .threads = integer_field(L, i, "threads", 1),
+                                .max_fused_loops = integer_field(L, i, "max_fused_loops", -1),
+                                .max_fused_loops_per_rank_variable =
+                                    integer_field(L, i, "max_fused_loops_per_rank_variable", -1)};
   luaL_argcheck(L, !options.product || (options.energy && options.latency), i,
                 "a product of energy and latency needs both");
   bind_object *object = bind_new_object(&s, BIND_SPACE, release);

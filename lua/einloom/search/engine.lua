@@ -170,10 +170,10 @@ function engine.new(space, threads, relaxed)
   local open, persistent = open_memories(space)
   local built = core.space {
     energy = asked.energy, latency = asked.latency, usage = asked.usage, product = asked.product,
-    one_dimension_per_variable = options.one_spatial_dim_per_variable,
+    one_spatial_dim_per_variable = options.one_spatial_dim_per_variable,
     threads = threads or 1, persistent = persistent,
-    max_fused = limit(options.max_fused_loops),
-    max_fused_per_variable = limit(options.max_fused_loops_per_rank_variable),
+    max_fused_loops = limit(options.max_fused_loops),
+    max_fused_loops_per_rank_variable = limit(options.max_fused_loops_per_rank_variable),
   }
   local self = setmetatable({
     space = space, built = built, memories = {}, open = {}, numbers = {}, relaxed = relaxed or {},
@@ -397,7 +397,7 @@ end
 
 --- How many choices of tiles of the templates explored fell to each rule, over all shapes: `size`
 --- of the space, `points` that were handed on, `rules` by name ("capacity:GLB", "fanout:PE.x",
---- "max_fused", ...; "capacity_joint:GLB" counts pairs of points of two einsums).
+--- "max_fused_loops", ...; "capacity_joint:GLB" counts pairs of points of two einsums).
 ---@return { size: number, points: number, rules: table<string, number> }
 function Engine:falls()
   local all = { size = 0, points = 0, rules = {} }

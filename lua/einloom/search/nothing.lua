@@ -7,7 +7,7 @@ local engine = require "einloom.search.engine"
 local nothing = {}
 
 ---@class einloom.Fall
----@field rule string "capacity", "capacity_joint", "fanout", "loop_bounds", "max_fused", ...
+---@field rule string "capacity", "capacity_joint", "fanout", "loop_bounds", "max_fused_loops", ...
 ---@field subject? string the memory, or "component.dimension"
 ---@field n number choices of tiles that fell to it (of two einsums: pairs of points)
 ---@field least? number bits or instances that would do while everything else stays as it is
