@@ -9,8 +9,12 @@ local function refused(t, pattern)
   assert.matches(pattern, tostring(e))
 end
 
+-- A graph of an einsum with the sizes of those of i and j that it has.
 local function one(text, more)
-  local t = { einsums = { text }, sizes = { i = 4, j = 6 } }
+  local t = { einsums = { text }, sizes = {} }
+  for name, size in pairs { i = 4, j = 6 } do
+    t.sizes[name] = text:find("%f[%w]" .. name .. "%f[%W]") and size
+  end
   for key, value in pairs(more or {}) do t[key] = value end
   return t
 end

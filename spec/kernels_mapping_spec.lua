@@ -22,8 +22,18 @@ local roomy = machine(math.huge, math.huge)
 -- One value of each kind fits the registers, no row of anything.
 local narrow = machine(1, 32 * 7)
 
+-- The sizes of those variables that einsums have.
+local function sizes_of(einsums, sizes)
+  local text, used = table.concat(einsums, "\n"), {}
+  for name, size in pairs(sizes) do
+    used[name] = text:find("%f[%w]" .. name .. "%f[%W]") and size
+  end
+  return used
+end
+
 local function graph(einsums, sizes)
-  return loom.graph { einsums = einsums, sizes = sizes or { i = 12, j = 18, k = 5 } }
+  return loom.graph { einsums = einsums,
+    sizes = sizes or sizes_of(einsums, { i = 12, j = 18, k = 5 }) }
 end
 
 local function example(name) return dofile(files.root(("examples/kernels/%s.lua"):format(name))) end
@@ -161,7 +171,7 @@ describe("a kernel as a mapping", function()
 
   it("is refused where there are no einsums", function()
     local function refused(pattern, einsums, more)
-      local t = { einsums = einsums, sizes = { i = 8, j = 6 } }
+      local t = { einsums = einsums, sizes = sizes_of(einsums, { i = 8, j = 6 }) }
       for key, value in pairs(more or {}) do t[key] = value end
       local w, message, kind = loom.graph(t):kernels()[1]:mapping(roomy)
       assert.is_nil(w)

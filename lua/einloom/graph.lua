@@ -5,9 +5,12 @@
 local accesses = require "einloom.kernels.accesses"
 local body = require "einloom.kernels.body"
 local core = require "einloom.core"
+local dtypes = require "einloom.kernels.dtypes"
 local einsum = require "einloom.einsum"
 local errors = require "einloom.errors"
+local given_of = require "einloom.kernels.given"
 local kinds = require "einloom.kernels.kinds"
+local overlap = require "einloom.kernels.overlap"
 local shapes = require "einloom.kernels.shapes"
 
 local graph = {}
@@ -58,7 +61,7 @@ local keys = {
   hints = true, lists = true, templates = true,
 }
 local tensor_keys = { sizes = true, strides = true, offset = true, dtype = true }
-local dtypes = {
+local known_dtypes = {
   f32 = true, f64 = true, f16 = true, bf16 = true, i64 = true, i32 = true, i8 = true, bool = true,
 }
 
@@ -73,9 +76,9 @@ local function table_of(given, path)
 end
 
 local function check_dtype(name, path)
-  if name == nil or dtypes[name] then return name end
+  if name == nil or known_dtypes[name] then return name end
   errors.raise(KIND, ("unknown dtype '%s'%s"):format(tostring(name),
-    errors.hint(tostring(name), errors.keys(dtypes))), { path = path })
+    errors.hint(tostring(name), errors.keys(known_dtypes))), { path = path })
 end
 
 local function read_tensor(name, given)
@@ -135,14 +138,17 @@ local function sizes_by_name(state)
   end
   return function(name)
     if state.sizes[name] then return nil end
-    return symbols[name] or math.tointeger(state.scalars[name])
+    local size = symbols[name] or math.tointeger(state.scalars[name])
+    if size then state.asked[name] = true end
+    return size
   end
 end
 
 local function read_given(t)
+  if t == nil then errors.raise(KIND, "a table with einsums expected", { path = "graph" }) end
   errors.check_keys(KIND, table_of(t, "graph"), keys, "graph")
   local state = { sizes = {}, scalars = {}, tensors = {}, order = {}, reads = {}, current = {},
-    by_name = {} }
+    by_name = {}, asked = {}, walked = {} }
   for name, size in pairs(table_of(t.sizes, "sizes")) do
     state.sizes[name] = shapes.size(size, "sizes." .. tostring(name))
   end
@@ -227,7 +233,7 @@ local function read_update(state, node, parsed, reads, writes, fail)
   local write = writes[1]
   local tensor = accesses.new_version(state, write, fail)
   write.tensor = tensor.name
-  shapes.infer(state.sizes, state.tensors, writes)
+  shapes.infer(state, writes, fail)
   local _, _, loops = reduced_variables(state, parsed)
   local expression = kinds.update(node, parsed, reads, writes, loops, tensor.updates, fail)
   tensor.writer, state.current[tensor.base] = node, tensor.name
@@ -257,7 +263,7 @@ local function read_node(state, entry)
   local node = { name = parsed.name, einsum = parsed }
   local reads, writes = split_accesses(parsed)
   note_tensors(state, parsed)
-  shapes.infer(state.sizes, state.tensors, parsed.accesses)
+  shapes.infer(state, parsed.accesses, fail)
   local expression = read_kind(state, node, parsed, reads, writes, fail)
   check_sizes(state, node, fail)
   local _, loops = reduced_variables(state, parsed)
@@ -336,14 +342,6 @@ local function add_node(state, g, made)
   if not ok then made.fail(message, nil, kind) end
 end
 
-local function read_hints(given)
-  local hints = {}
-  for name, hint in pairs(table_of(given, "hints")) do
-    hints[type(name) == "string" and core.symbol(name) or name] = hint
-  end
-  return hints
-end
-
 -- What leaves the graph: what is asked for, what nothing reads, and inputs that were updated.
 local function mark_outputs(state, given)
   for _, name in ipairs(table_of(given, "outputs")) do
@@ -410,7 +408,18 @@ local function settle_inputs(state)
     local tensor = state.tensors[name]
     if not tensor.writer then
       tensor.sizes = tensor.sizes or shapes.of_input(state.reads[name], state.sizes)
-      accesses.finish(state, tensor)
+      accesses.finish(tensor)
+    end
+  end
+end
+
+local function check_written(state)
+  for _, name in ipairs(state.order) do
+    local tensor = state.tensors[name]
+    if tensor.writer and tensor.given and overlap.within(tensor) then
+      errors.raise(KIND, ("%s is written, but its elements are not apart: several have one address")
+        :format(tensor.base or name),
+        { path = ("tensors.%s.strides"):format(tensor.base or name) })
     end
   end
 end
@@ -433,7 +442,8 @@ end
 --- of names that stand bare; outputs: tensors that leave the graph beside those that nothing reads;
 --- lists: names of nodes that are launched at once; templates: calls that may take in pointwise
 --- neighbours, or true for all;
---- dtype: of tensors without one (f32); hints: example values of symbolic sizes.
+--- dtype: of tensors without one (f32), unless they hold positions or indices (i64); hints: example
+--- values of symbolic sizes.
 ---@param t { einsums: string|string[], sizes?: table, tensors?: table, scalars?: table,
 --- outputs?: string[], dtype?: string, hints?: table, lists?: string[][],
 --- templates?: string[]|true }
@@ -450,15 +460,20 @@ function graph.new(t)
         { path = "tensors." .. tostring(name) })
     end
   end
+  dtypes.settle(state, made)
   settle_inputs(state)
+  check_written(state)
+  dtypes.check(state, made)
   local nodes, by_name = {}, {}
   for i, one in ipairs(made) do
     accesses.settle(state, one)
     nodes[i], by_name[one.node.name] = one.node, one.node
   end
+  local hints = given_of.hints(table_of(t.hints, "hints"), state)
   mark_outputs(state, t.outputs)
   mark_templates(nodes, by_name, t.templates)
-  local g = build(state, made, read_hints(t.hints))
+  given_of.check_used(table_of(t.sizes, "sizes"), state.scalars, nodes, state.asked)
+  local g = build(state, made, hints)
   add_lists(g, t.lists, by_name)
   return setmetatable({
     core = g, nodes = nodes, tensors = state.tensors,
@@ -469,10 +484,10 @@ end
 
 --- The kernels of the graph in the order in which they run; `tostring` gives their loops, `facts`
 --- what is known of each. groups: names of the nodes of each kernel, in order; without it nodes are
---- fused. max_tiles, blocks, reductions, coalescing: how tilings are chosen. combine: independent
+--- fused. tiling, max_tiles, blocks, reductions: how tilings are chosen. combine: independent
 --- kernels are launched at once.
----@param options? { groups?: string[][], max_tiles?: integer, blocks?: boolean,
---- reductions?: boolean, coalescing?: boolean,
+---@param options? { groups?: string[][], tiling?: string, max_tiles?: integer, blocks?: boolean,
+--- reductions?: boolean,
 --- combine?: boolean|{ size_aware?: boolean, mixed?: integer } }
 ---@return einloom.Program[]
 function Graph:kernels(options) return require "einloom.kernels.plan".kernels(self, options) end
@@ -485,7 +500,8 @@ function Graph:kernels(options) return require "einloom.kernels.plan".kernels(se
 ---@return string text
 ---@return string[] sizes
 function Graph:c_source(kernels, name, options)
-  return require "einloom.kernels.ccode".source(self, kernels or self:kernels(), name, options)
+  if kernels == nil then kernels = self:kernels() end
+  return require "einloom.kernels.ccode".source(self, kernels, name, options)
 end
 
 --- The data of all tensors, computed directly from the einsums. Data of a tensor is a list of what

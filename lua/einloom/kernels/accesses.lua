@@ -135,13 +135,11 @@ local function row_major(sizes)
   return strides
 end
 
---- Gives a tensor whose sizes are known what was not said of it.
----@param state table
+--- Gives a tensor whose sizes are known what was not said of its layout.
 ---@param tensor table
-function accesses.finish(state, tensor)
+function accesses.finish(tensor)
   tensor.strides = tensor.strides or row_major(tensor.sizes)
   tensor.offset = tensor.offset or core.int(0)
-  tensor.dtype = tensor.dtype or state.dtype
   if #tensor.strides ~= #tensor.sizes then
     errors.raise(KIND, "strides: one for each size expected", { path = "tensors." .. tensor.name })
   end
@@ -174,7 +172,7 @@ function accesses.settle_outputs(state, node, writes, fail)
       if problem then fail(problem, index.position) end
     end
     tensor.sizes, tensor.writer = tensor.sizes or sizes, node
-    accesses.finish(state, tensor)
+    accesses.finish(tensor)
   end
 end
 
@@ -189,12 +187,12 @@ function accesses.new_version(state, access, fail)
     fail(("%s is updated, but its sizes are not known: give tensors.%s.sizes"):format(
       access.tensor, access.tensor), access.position)
   end
-  accesses.finish(state, old)
+  accesses.finish(old)
   local base = state.tensors[old.base or old.name]
   base.versions = (base.versions or 0) + 1
   local tensor = {
     name = ("%s'%d"):format(base.name, base.versions), base = base.name, updates = old.name,
-    sizes = old.sizes, strides = old.strides, offset = old.offset, dtype = old.dtype,
+    sizes = old.sizes, strides = old.strides, offset = old.offset, given = old.given,
     place = #state.order + 1,
   }
   old.updated_by = tensor.name

@@ -21,6 +21,9 @@ local reserved = { "^[pxyzn]%d+$", "^r[01]_", "index$", "^indirect%d+$", "^tmp%d
 ---@return einloom.Expr
 function shapes.size(given, path)
   local size = as_expr(value.check(given, KIND, path, size_range))
+  if size:is_integer() ~= true then
+    errors.raise(KIND, ("%s is not known to be an integer"):format(tostring(size)), { path = path })
+  end
   for _, symbol in ipairs(size:symbols()) do
     for _, pattern in ipairs(reserved) do
       if symbol:name():find(pattern) then
@@ -54,17 +57,30 @@ local function variable_of(index)
 end
 shapes.variable_of = variable_of
 
+-- A variable without a size of its own has that of a dimension which it walks, and no other.
+local function note_walk(state, access, d, fail)
+  local index, size = access.indices[d], state.tensors[access.tensor].sizes[d]
+  local name = index and variable_of(index)
+  if not name then return end
+  local first = state.walked[name]
+  if not state.sizes[name] then
+    state.sizes[name] = size
+    state.walked[name] = { tensor = access.named, dimension = d }
+  elseif first and size:eq(state.sizes[name]) ~= true then
+    fail(("%s walks dimension %d of %s, which is %s long, and dimension %d of %s, which is %s: give"
+      .. " sizes.%s"):format(name, first.dimension, first.tensor, tostring(state.sizes[name]), d,
+      access.named, tostring(size), name), index.position)
+  end
+end
+
 --- Gives the variables of an einsum that have no size the sizes of the dimensions they walk.
----@param sizes table<string, einloom.Expr> by variable
----@param tensors table<string, table>
+---@param state table
 ---@param accesses einloom.Access[]
-function shapes.infer(sizes, tensors, accesses)
+---@param fail fun(message: string, position?: integer, kind?: string)
+function shapes.infer(state, accesses, fail)
   for _, access in ipairs(accesses) do
-    local tensor = tensors[access.tensor]
-    for d, index in ipairs(tensor and tensor.sizes or {}) do
-      local name = access.indices[d] and variable_of(access.indices[d])
-      if name and not sizes[name] then sizes[name] = index end
-    end
+    local tensor = state.tensors[access.tensor]
+    for d in ipairs(tensor and tensor.sizes or {}) do note_walk(state, access, d, fail) end
   end
 end
 
