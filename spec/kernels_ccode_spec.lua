@@ -339,7 +339,7 @@ local function random_graph()
 end
 
 local tilings = {
-  {}, { coalescing = true }, { tiling = "best" },
+  {}, { tiling = "coalescing" }, { tiling = "best" },
   { max_tiles = 3 }, { blocks = true }, { reductions = true },
   { blocks = true, reductions = true, max_tiles = 3 },
 }

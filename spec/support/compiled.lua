@@ -10,12 +10,18 @@ local scalar = require "einloom.kernels.scalar"
 
 local flags = "-std=c11 -O1 -Wall -Wextra -Werror -fsanitize=undefined -fno-sanitize-recover"
 
+local function number_text(x)
+  if x ~= x then return "NAN" end
+  if x == math.huge or x == -math.huge then return x > 0 and "INFINITY" or "-INFINITY" end
+  return math.type(x) == "integer" and ("%d"):format(x) or ("%a"):format(x)
+end
+
 -- The data of a tensor as the C of an initialiser.
 local function initialiser(list, dtype)
   local values = {}
   for i, x in ipairs(list) do
     if dtype:find "f16" then x = scalar.pack(x, dtype) end
-    values[i] = math.type(x) == "integer" and ("%d"):format(x) or ("%a"):format(x)
+    values[i] = number_text(x)
   end
   return #values > 0 and " = {" .. table.concat(values, ",") .. "}" or ""
 end

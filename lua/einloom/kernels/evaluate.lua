@@ -85,7 +85,8 @@ local function index_of(run, index)
     for _, step in ipairs(program) do
       if step[1] == "variable" then
         local loaded = step[2]:match "^%$(%d+)$"
-        stack[#stack + 1] = loaded and run.loads[tonumber(loaded)]() or run.point[step[2]]
+        local value = loaded and run.loads[tonumber(loaded)]() or run.point[step[2]]
+        stack[#stack + 1] = math.tointeger(value) or value
       elseif step[1] == "size" then
         stack[#stack + 1] = number(core.symbol(step[2]), run.at, "an index")
       else
@@ -289,16 +290,82 @@ local function run_node(node, layouts, data, sizes, at)
   kinds[node.kind](run, node, compile(run, node.body))
 end
 
-local function check_input(name, given, layout)
+-- Whether a tensor has no other values than whole numbers.
+local function is_whole(tensor) return tensor.dtype:find "^i%d" ~= nil or tensor.dtype == "bool" end
+
+local function check_element(x, name, i, whole)
+  local path = ("inputs.%s[%d]"):format(name, i)
+  if type(x) ~= "number" then
+    errors.raise(KIND, ("number expected, got %s"):format(type(x) == "string" and "'" .. x .. "'"
+      or type(x)), { path = path })
+  end
+  if whole and not math.tointeger(x) then
+    errors.raise(KIND, ("%s is no whole number"):format(tostring(x)), { path = path })
+  end
+end
+
+local function check_input(tensor, given, layout)
+  local name, whole, n = tensor.name, is_whole(tensor), 0
   if type(given) ~= "table" then
     errors.raise(KIND, ("data of %s expected: a list of %d numbers"):format(name, layout.storage))
   end
-  if #given < layout.storage then
-    errors.raise(KIND, ("%s holds %d elements, %d were given"):format(name, layout.storage, #given))
+  for key in pairs(given) do
+    if math.type(key) ~= "integer" or key < 1 then
+      errors.raise(KIND, ("[%s] is no position in a list"):format(tostring(key)),
+        { path = "inputs." .. name })
+    end
+    n = math.max(n, key)
+  end
+  if n ~= layout.storage then
+    errors.raise(KIND, ("%s holds %d elements, %d were given"):format(name, layout.storage, n))
   end
   local kept = {}
-  for i = 1, layout.storage do kept[i] = layout.keep(given[i]) end
+  for i = 1, layout.storage do
+    check_element(given[i], name, i, whole)
+    kept[i] = layout.keep(given[i])
+  end
   return kept
+end
+
+-- Data is given of what the graph reads first, and of no other.
+local function check_inputs(graph, inputs)
+  if type(inputs) ~= "table" then
+    errors.raise(KIND, ("data by tensor expected, got %s"):format(type(inputs)),
+      { path = "inputs" })
+  end
+  local known = {}
+  for _, name in ipairs(graph.order) do
+    local tensor = graph.tensors[name]
+    if not (tensor.base or tensor.writer) then known[name] = true end
+  end
+  errors.check_keys(KIND, inputs, known, "inputs")
+end
+
+-- Values are given of sizes that the graph has, whole numbers from 0 on.
+local function check_sizes(graph, at)
+  if at == nil then return end
+  if type(at) ~= "table" then
+    errors.raise(KIND, ("values by size expected, got %s"):format(type(at)), { path = "at" })
+  end
+  local known = {}
+  local function note(size)
+    for _, symbol in ipairs(size:symbols()) do known[symbol:name()] = true end
+  end
+  for _, size in pairs(graph.sizes) do note(size) end
+  for _, tensor in pairs(graph.tensors) do
+    note(tensor.offset)
+    for d, size in ipairs(tensor.sizes) do
+      note(size)
+      note(tensor.strides[d])
+    end
+  end
+  errors.check_keys(KIND, at, known, "at")
+  for name, n in pairs(at) do
+    if math.type(n) ~= "integer" or n < 0 then
+      errors.raise(KIND, ("a whole number from 0 on expected, got %s"):format(tostring(n)),
+        { path = "at." .. name })
+    end
+  end
 end
 
 --- The data of all tensors of a graph, from those of the tensors that are read first. Data is a
@@ -309,6 +376,8 @@ end
 ---@param at? table<string, integer> values of symbolic sizes
 ---@return table<string, number[]>
 function evaluate.run(graph, inputs, at)
+  check_inputs(graph, inputs)
+  check_sizes(graph, at)
   local layouts, data, sizes = evaluate.layouts(graph, at), {}, {}
   for _, name in ipairs(graph.order) do
     local tensor = graph.tensors[name]
@@ -318,7 +387,7 @@ function evaluate.run(graph, inputs, at)
       data[name] = {}
       for i = 1, layouts[name].storage do data[name][i] = layouts[name].keep(0.0) end
     else
-      data[name] = check_input(name, inputs[name], layouts[name])
+      data[name] = check_input(tensor, inputs[name], layouts[name])
     end
   end
   for name, size in pairs(graph.sizes) do sizes[name] = number(size, at or {}, name) end

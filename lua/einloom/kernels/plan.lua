@@ -11,7 +11,7 @@ local plan = {}
 local KIND = "bad_plan"
 local option_keys = {
   groups = true, tiling = true, max_tiles = true, blocks = true, reductions = true,
-  coalescing = true, combine = true,
+  combine = true,
 }
 
 local function checked(result, message, kind)
@@ -127,8 +127,7 @@ plan.tilings = { rules = by_rules, coalescing = by_coalescing, best = by_sectors
 ---@param options? table
 ---@return string
 function plan.name_of(options)
-  local given = options or {}
-  return given.tiling or given.coalescing and "coalescing" or "rules"
+  return options and options.tiling or "rules"
 end
 
 local function chooser(options)
@@ -178,11 +177,54 @@ end
 
 local combine_keys = { size_aware = true, mixed = true }
 
+local function fail(key, message) errors.raise(KIND, message, { path = "options." .. key }) end
+
+local function check_flag(given, key)
+  if given ~= nil and type(given) ~= "boolean" then
+    fail(key, ("true or false expected, got %s"):format(type(given) == "string"
+      and "'" .. given .. "'" or tostring(given)))
+  end
+end
+
+-- A whole number of the range, or nothing.
+local function check_number(given, key, low, high)
+  if given ~= nil and not (math.type(given) == "integer" and given >= low and given <= high) then
+    fail(key, ("%d to %d expected, got %s"):format(low, high, tostring(given)))
+  end
+end
+
 local function combination(given)
-  if not given then return nil end
-  local how = given == true and {} or given
-  errors.check_keys(KIND, how, combine_keys, "options.combine")
-  return how
+  if type(given) ~= "table" then
+    check_flag(given, "combine")
+    return given and {} or nil
+  end
+  errors.check_keys(KIND, given, combine_keys, "options.combine")
+  check_flag(given.size_aware, "combine.size_aware")
+  check_number(given.mixed, "combine.mixed", 0, 2)
+  return given
+end
+
+local function check_groups(groups)
+  if groups == nil then return end
+  for i, names in ipairs(errors.list(KIND, groups, "options.groups", "groups")) do
+    errors.list(KIND, names, ("options.groups[%d]"):format(i), "names of nodes")
+  end
+end
+
+-- A copy of the options, each of which has a value that it may have.
+local function read_options(given)
+  if given ~= nil and type(given) ~= "table" then
+    errors.raise(KIND, ("table expected, got %s"):format(type(given)), { path = "options" })
+  end
+  local options = {}
+  for key, value in pairs(given or {}) do options[key] = value end
+  errors.check_keys(KIND, options, option_keys, "options")
+  check_number(options.max_tiles, "max_tiles", 1, 3)
+  for _, key in ipairs { "blocks", "reductions" } do check_flag(options[key], key) end
+  check_groups(options.groups)
+  options.choose = chooser(options)
+  options.combine = combination(options.combine)
+  return options
 end
 
 --- The kernels of a graph in the order in which they run: what the core knows of each and its
@@ -194,15 +236,12 @@ end
 --- different y together as far as mixed says (0, 1 or 2).
 ---@param graph einloom.Graph
 ---@param given? { groups?: string[][], tiling?: string, max_tiles?: integer, blocks?: boolean,
---- reductions?: boolean, coalescing?: boolean,
+--- reductions?: boolean,
 --- combine?: boolean|{ size_aware?: boolean, mixed?: integer } }
 ---@return einloom.Program[]
 ---@return { first: integer, second: integer, reason: string }[]? refusals of fusion
 function plan.kernels(graph, given)
-  local options = {}
-  for key, value in pairs(given or {}) do options[key] = value end
-  errors.check_keys(KIND, options, option_keys, "options")
-  options.choose = chooser(options)
+  local options = read_options(given)
   local groups, refusals
   if options.groups then
     groups = given_groups(graph, options.groups)
@@ -212,7 +251,7 @@ function plan.kernels(graph, given)
   check_members(graph, groups)
   local made, programs = checked(graph.core:plan()), {}
   for _, group in ipairs(groups) do prepare(graph, group, options) end
-  local arranged = launches.arrange(graph, groups, combination(options.combine))
+  local arranged = launches.arrange(graph, groups, options.combine)
   refusals = refusals and moved(refusals, groups, arranged)
   groups = arranged
   for _, group in ipairs(groups) do add_kernel(made, group) end

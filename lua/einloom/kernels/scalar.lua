@@ -7,14 +7,15 @@ local errors = require "einloom.errors"
 local scalar = {}
 
 local function truth(x) return x and 1.0 or 0.0 end
-local function larger(a, b) return a < b and b or a end
-local function smaller(a, b) return b < a and b or a end
+local function larger(a, b) return (a < b or b ~= b) and b or a end
+local function smaller(a, b) return (b < a or b ~= b) and b or a end
 local function remainder(a, b)
   local r = math.fmod(a + 0.0, b + 0.0)
   return r * b < 0 and r + b or r
 end
 
---- Lua functions by operator or name; sums, products, max and min take two values.
+--- Lua functions by operator or name; sums, products, max and min take two values, and max and min
+--- are no number if one of them is none.
 scalar.functions = {
   ["+"] = function(a, b) return a + b end,
   ["-"] = function(a, b) return a - b end,
@@ -61,12 +62,17 @@ scalar.c["~="] = "(%1 != %2)"
 
 --- C functions that the expressions call.
 scalar.prelude = [[
-static inline double el_max(double a, double b) { return a < b ? b : a; }
-static inline double el_min(double a, double b) { return b < a ? b : a; }
+static inline double el_max(double a, double b) { return a < b || b != b ? b : a; }
+static inline double el_min(double a, double b) { return b < a || b != b ? b : a; }
 static inline double el_pow(double a, double b) { return b == 2.0 ? a * a : pow(a, b); }
 static inline double el_mod(double a, double b) {
   double r = fmod(a, b);
   return r * b < 0 ? r + b : r;
+}
+static inline int64_t el_whole(double x, int64_t most) {
+  const double end = (double)most + 1.0;
+  if (x != x) return 0;
+  return x >= end ? most : x <= -end ? -most - 1 : (int64_t)x;
 }
 static inline int64_t el_floor_div(int64_t a, int64_t b) {
   return a / b - (a % b != 0 && (a < 0) != (b < 0));
@@ -189,7 +195,11 @@ scalar.types = {
 }
 
 --- C of the double that an element is, and of the element that a double becomes; %1 stands for it.
-scalar.from, scalar.to = {}, { bool = "%1 != 0" }
+--- What is beyond the range of an integer type becomes the nearest value in it, no number 0.
+scalar.from, scalar.to = {}, {
+  bool = "%1 != 0", i64 = "el_whole(%1, INT64_MAX)", i32 = "(int32_t)el_whole(%1, INT32_MAX)",
+  i8 = "(int8_t)el_whole(%1, INT8_MAX)",
+}
 for dtype, format in pairs(small) do
   scalar.from[dtype] = ("el_unpack(%%1, %d, %d)"):format(format.bits, format.bias)
   scalar.to[dtype] = ("el_pack(%%1, %d, %d)"):format(format.bits, format.bias)
