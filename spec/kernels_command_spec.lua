@@ -129,6 +129,7 @@ describe("einloom kernels", function()
     local text = core.json.encode(core.json.decode(files.read(recorded)).cases[4])
     local function refused(pattern, change)
       local case = core.json.decode(text)
+      case.schema, case.family = "simd/1", "g_graphs"
       change(case)
       files.scratch(core.json.encode(case), function(path)
         local status, _, err = files.command("kernels", path)
@@ -155,6 +156,100 @@ describe("einloom kernels", function()
       case.nodes[3].read = case.nodes[3].reads
     end)
     refused("operation 'op1' is given twice", function(case) case.nodes[1].name = "op1" end)
+    refused("case: unknown key 'node'; nearest: nodes", function(case) case.node = 1 end)
+  end)
+
+  -- A node that turns x round, changed at one place; what is told, or nothing.
+  local function told(change)
+    local function flat() return { size = { 64 }, stride = { 1 }, offset = 0, dtype = "f32" } end
+    local case = {
+      schema = "simd/1", family = "g_graphs", id = "one", inputs = { x = flat() },
+      buffers = { y = flat() }, outputs = { "y" },
+      nodes = { { name = "n", kind = "pointwise", pointwise = { { "p0", 64 } },
+        reads = { { buf = "x", index = "63 - p0" } }, writes = { { buf = "y", index = "p0" } } } },
+    }
+    change(case, case.nodes[1])
+    local status, err
+    files.scratch(core.json.encode(case), function(path)
+      local _
+      status, _, err = files.command("kernels", path)
+    end, ".json")
+    assert.are.equal(err == "" and 0 or 1, status)
+    return err
+  end
+
+  local function read_at(index, more)
+    return function(case, node)
+      node.reads[1].index, node.reads[1].masked = index, more
+      case.sizes = { s0 = { min = 2, hint = 8 } }
+    end
+  end
+
+  it("tells what makes no sense in a case", function()
+    local function refused(pattern, change) assert.matches(pattern, told(change)) end
+    assert.are.equal("", told(function() end))
+    refused("schema: 'simd/1' expected, got nothing", function(case) case.schema = nil end)
+    refused("schema: 'simd/1' expected, got \"simd/2\"", function(case) case.schema = "simd/2" end)
+    refused("family: 'g_graphs' expected, got 3", function(case) case.family = 3 end)
+    local index = "case.nodes%[1%].reads%[1%].index: "
+    refused(index .. "'po' is no loop variable of the node and no size; nearest: p0", read_at "po")
+    refused(index .. ".* reaches %-7, but x is from 0 to 63", read_at "100*p0 - 7")
+    refused(index .. ".* reaches 64, but x is from 0 to 63", read_at "p0 + 1")
+    refused(index .. ".* reaches 64", read_at "(p0 + 1)//1")
+    refused(index .. ".* reaches", read_at "p0 + s0")
+    for _, good in ipairs { "63 - p0", "p0 // s0", "indirect0", "31 + (p0 % 2)" } do
+      assert.are.equal("", told(read_at(good)), good)
+    end
+    assert.are.equal("", told(read_at("p0 + 1", true)))
+    refused("writes%[1%].index: .* reaches 64, but y", function(_, node)
+      node.writes[1].index = "p0 + 1"
+    end)
+    refused("writes%[1%].masked: only reads", function(_, node) node.writes[1].masked = true end)
+    refused("inputs.x.offset: %-3 is negative", function(case) case.inputs.x.offset = -3 end)
+    refused("inputs.x.stride: the buffer begins 63 before its storage", function(case)
+      case.inputs.x.stride = { -1 }
+    end)
+    assert.are.equal("", told(function(case, node)
+      case.inputs.x.stride, case.inputs.x.offset, node.reads[1].index = { -1 }, 63, "-p0"
+    end))
+    refused("kind: 'foo' is not one of sum, ", function(_, node) node.kind = "reduction:foo" end)
+    refused("kind: 'pointwise' has nothing behind", function(_, node)
+      node.kind = "pointwise:sum"
+    end)
+    refused("pointwise%[1%]%[2%]: 's0' is no size", function(_, node)
+      node.pointwise[1][2] = "s0"
+    end)
+    local function sized(size) return function(case) case.sizes = { s0 = size } end end
+    refused("sizes.s0: min is 5, but max is 3", sized { min = 5, max = 3 })
+    refused("sizes.s0.hint: 3 is not between", sized { min = 5, hint = 3 })
+    refused("sizes.s0.hint: 30 is not between", sized { max = 5, hint = 30 })
+    refused("sizes.s0.min: a size cannot be negative", sized { min = -5 })
+  end)
+
+  it("tells what calls are not given", function()
+    local function calling(call, inputs)
+      return function(case, node)
+        node.kind, node.call, node.inputs, node.pointwise = "opaque", call, inputs, nil
+        node.reads, node.writes = { "x" }, { "y" }
+        case.buffers.y.size, case.buffers.y.stride = { 2, 4 }, { 4, 1 }
+      end
+    end
+    local function refused(pattern, ...) assert.matches(pattern, told(calling(...))) end
+    assert.are.equal("", told(calling("mm", { { 2, 3 }, { 3, 4 } })))
+    assert.are.equal("", told(calling("addmm", { { 4 }, { 2, 3 }, { 3, 4 } })))
+    refused("inputs%[1%]%[2%]: a size cannot be negative", "mm", { { 2, -3 }, { -3, 4 } })
+    refused("inputs%[2%]: 7 is summed over, but the other tensor has 3", "mm",
+      { { 2, 3 }, { 7, 4 } })
+    refused("inputs: mm takes 2 tensors, not 1", "mm", { { 2, 3 } })
+    refused("reads: mm takes 2 tensors, not 1", "mm")
+    refused("inputs%[1%]: mm takes tensors of 2 dimensions, not 1", "mm", { { 3 }, { 3, 4 } })
+    refused("writes%[1%]: mm gives 10 elements, not 8", "mm", { { 2, 3 }, { 3, 5 } })
+    refused("inputs%[2%]: 5 products, but the other tensor has 2", "bmm",
+      { { 2, 1, 3 }, { 5, 3, 4 } })
+    refused("inputs: conv takes 2 or 3 tensors", "conv", { { 1, 3, 8, 8 } })
+    refused("inputs%[2%]: 3 channels .* no groups of 2", "conv", { { 1, 3, 8 }, { 4, 2, 3 } })
+    refused("inputs: inputs are of a call", nil, { { 2 } })
+    assert.matches("call: only opaque nodes call", told(function(_, node) node.call = "mm" end))
   end)
 
   it("refuses what is no graph", function()

@@ -49,6 +49,13 @@ local function chosen(cases, wanted, path)
     errors.hint(wanted, known)))
 end
 
+local function check_kind(decoded, key, expected, path)
+  local got = decoded[key]
+  if got == expected then return end
+  terminal.fail("bad_case", ("%s: '%s' expected, got %s"):format(key, expected,
+    got == nil and "nothing" or core.json.encode(got)), path)
+end
+
 local function cases_of(path, decoded, wanted)
   local cases = decoded.cases == nil and { decoded } or decoded.cases
   if type(cases) ~= "table" then terminal.fail("bad_case", "cases: a list expected", path) end
@@ -59,6 +66,8 @@ local function cases_of(path, decoded, wanted)
     end
   end
   if #cases == 0 then terminal.fail("bad_case", "no case with a graph", path) end
+  check_kind(decoded, "schema", "simd/1", path)
+  check_kind(decoded, "family", "g_graphs", path)
   return chosen(cases, wanted, path)
 end
 

@@ -114,8 +114,11 @@ local function loop(x, path)
   extent(x[2], path .. "[2]")
 end
 
+local function flag(x, path) expect("boolean", x, path) end
+
 local use_object = object({
   buf = known_buffer, index = expression, kind = one_of { "index", "whole", "order" },
+  masked = flag,
 }, { "buf" })
 
 local function use(x, path, names)
@@ -128,7 +131,15 @@ end
 
 local function kind(x, path)
   text(x, path)
-  one_of { "pointwise", "reduction", "scan", "scatter", "opaque", "nop" }(x:match "^[^:]*", path)
+  local name, how = x:match "^([^:]*):?(.*)$"
+  one_of { "pointwise", "reduction", "scan", "scatter", "opaque", "nop" }(name, path)
+  if name == "reduction" then
+    one_of { "sum", "prod", "max", "min", "argmax", "argmin", "welford_reduce" }(how, path)
+  elseif name == "scan" and how ~= "" then
+    one_of { "sum", "prod", "max", "min" }(how, path)
+  elseif x ~= name then
+    fail(path, ("'%s' has nothing behind a colon"):format(name))
+  end
 end
 
 local node = object({
@@ -140,12 +151,16 @@ local node = object({
 }, { "name", "kind", "reads", "writes" })
 
 local size = object({ hint = whole_number, min = whole_number, max = whole_number,
-  unbacked = function(x, path) expect("boolean", x, path) end }, {})
+  unbacked = flag }, {})
 
 local case = {
   inputs = map_of(buffer), buffers = map_of(buffer), outputs = list_of(known_buffer),
   internal = list_of(known_buffer), nodes = list_of(node), sizes = map_of(size),
+  id = text, title = text, about = text, schema = text, family = text,
 }
+-- And what is recorded beside, which is not looked at.
+local case_keys = { kernels = true, kernels_order = true }
+for key in pairs(case) do case_keys[key] = true end
 
 --- Raises an error object unless the case has the form of a graph; what it tells of results beside
 --- is not looked at.
@@ -153,6 +168,7 @@ local case = {
 ---@param path string
 function graph_case.check(x, path)
   local names = {}
+  errors.check_keys("bad_case", x, case_keys, path)
   for _, key in ipairs { "inputs", "buffers" } do
     if x[key] ~= nil then map_of(function() end)(x[key], path .. "." .. key) end
     for name in pairs(x[key] or {}) do names[name] = true end

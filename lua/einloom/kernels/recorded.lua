@@ -2,6 +2,7 @@
 -- Graphs of the core whose nodes have loops and accesses but no bodies, as graph cases of simd/1
 -- have them, in the form of einloom.Graph: what a node computes is a function f of its loads.
 
+local case_meaning = require "einloom.kernels.case_meaning"
 local errors = require "einloom.errors"
 local graph_case = require "einloom.kernels.graph_case"
 local graphs = require "einloom.verify.simd.graphs"
@@ -98,6 +99,7 @@ end
 function recorded.read(case)
   graph_case.check(case, "case")
   local copy = setmetatable({ nodes = nodes_with_calls(case) }, { __index = case })
+  case_meaning.check(text.reader(case.sizes), copy, "case")
   local ok, raw = pcall(graphs.read, text.reader(case.sizes), copy)
   if ok then return recorded.graph(raw) end
   if type(raw) == "table" then error(raw, 0) end
