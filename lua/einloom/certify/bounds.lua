@@ -8,6 +8,8 @@ local chains = require "einloom.certify.chains"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local items = require "einloom.certify.items"
+local limits = require "einloom.certify.limits"
+local reach = require "einloom.certify.reach"
 local reserved = require "einloom.certify.reserved"
 local shares = require "einloom.certify.shares"
 
@@ -24,6 +26,8 @@ local ROUNDING <const> = 1e-13
 ---@field latencies table[] columns of which the largest counts
 ---@field leak number energy per unit of latency
 ---@field limits table[] {name, column, limit}: dimensions
+---@field loop_limits einloom.LoopLimit[] of trips over dimensions
+---@field shares? einloom.Shares with the goals that limits leave tiles for
 ---@field memories table[] {name, limit, reserved = einloom.Reserved[]}: those with a limit
 ---@field template einloom.Template
 local Bounds = {}
@@ -228,7 +232,9 @@ local function make(case, template)
   add_dimensions(self, domain, costs)
   add_shares(self, domain, way)
   add_fused(self, domain, case.options.max_fused_loops)
+  self.loop_limits = limits.of(domain, way, self.variables, self.lists)
   for v, list in pairs(self.lists) do self.roots[v] = chains.tree(list, domain.values[v]) end
+  if self.shares then self.shares.goals = reach.fullest(self, self.shares) end
   return self
 end
 
@@ -303,11 +309,19 @@ function Bounds:exceeded(nodes)
   return nil
 end
 
---- Whether dimensions that ask for a share may be used as fully as they can be.
+--- The state in which every tile is open.
+---@return einloom.ChainNode[]
+function Bounds:root()
+  local nodes = {}
+  for i, v in ipairs(self.variables) do nodes[i] = self.roots[v] end
+  return nodes
+end
+
+--- The least and the most that the dimensions with a least share are used.
 ---@param nodes einloom.ChainNode[]
----@return boolean
-function Bounds:shares_fit(nodes)
-  if not self.shares then return true end
+---@return number[] least
+---@return number[] most
+function Bounds:share_uses(nodes)
   local least, most = {}, {}
   for d = 1, #self.shares.dims do
     least[d], most[d] = 1, 1
@@ -316,8 +330,20 @@ function Bounds:shares_fit(nodes)
       least[d], most[d] = least[d] * node.least[k], most[d] * node.most[k]
     end
   end
-  return shares.possible(self.shares, least, most)
+  return least, most
 end
+
+--- Whether dimensions that ask for a share may be used as fully as they can be.
+---@param nodes einloom.ChainNode[]
+---@return boolean
+function Bounds:shares_fit(nodes)
+  return not self.shares or shares.possible(self.shares, self:share_uses(nodes))
+end
+
+--- Whether the trips over dimensions may keep to their bounds.
+---@param nodes einloom.ChainNode[]
+---@return boolean
+function Bounds:loops_fit(nodes) return limits.fit(self.loop_limits, nodes) end
 
 --- Whether no more fused loops run more than once than may.
 ---@param nodes einloom.ChainNode[]
@@ -327,6 +353,19 @@ function Bounds:fused_fit(nodes)
   local n = 0
   for i, node in ipairs(nodes) do n = n + node.least[self.fused_positions[i]] end
   return n <= self.max_fused
+end
+
+--- Whether a state without open tiles fits all memories even where reservations stand as in the
+--- template, which is where they take most.
+---@param nodes einloom.ChainNode[]
+---@return boolean
+function Bounds:surely_fits(nodes)
+  for _, memory in ipairs(self.memories) do
+    local sum = 0
+    for _, r in ipairs(memory.reserved) do sum = sum + least_of(r.stages[1].column, nodes) end
+    if sum > memory.limit then return false end
+  end
+  return true
 end
 
 --- Lower bounds of energy and latency.

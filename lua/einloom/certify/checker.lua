@@ -61,8 +61,8 @@ end
 -- ---- leaves ----
 
 local leaf_keys = {
-  at = true, exceeds = true, needs = true, shares = true, fused = true, energy = true,
-  latency = true, usage = true,
+  at = true, exceeds = true, needs = true, loops = true, shares = true, fused = true,
+  energy = true, latency = true, usage = true,
 }
 
 local function is_leaf(data)
@@ -86,6 +86,7 @@ end
 
 local function describe(reason)
   if reason.exceeds then return ("%s exceeded by %s"):format(reason.exceeds, reason.needs) end
+  if reason.loops then return "bounds of loops exceeded" end
   if reason.shares then return "dimensions used less than asked for" end
   if reason.fused then return "more fused loops than the limit" end
   return ("energy %s, latency %s"):format(reason.energy, reason.latency)
@@ -113,6 +114,7 @@ local function reasons()
   return {
     { key = "bounded", text = "bounded", count = 0 },
     { key = "exceeds", text = "exceeding a limit", count = 0 },
+    { key = "loops", text = "exceeding bounds of loops", count = 0 },
     { key = "shares", text = "using dimensions less than they ask for", count = 0 },
     { key = "fused", text = "with more fused loops than the limit", count = 0 },
   }

@@ -44,7 +44,7 @@ function grove.new(s)
         bounds = bounds.of(s.case, template), places = places.of(template),
         sizes = sizes_of(template),
       }
-      one.root = entry(one, tree.root(one.bounds))
+      one.root = entry(one, one.bounds:root())
       list[#list + 1] = one
     end
   end

@@ -91,6 +91,8 @@ local function claim_of(s, point)
       fused = choice.fused and list(choice.fused) or nil,
     }
   end
+  local problem = members.outside(s, choices)
+  if problem then refuse("what was found is not in the space: %s", problem) end
   local mapping, rule = s:mapping(point.candidate)
   if not mapping then refuse("what was found is not in the space (%s)", rule) end
   local text = tostring(mapping)
@@ -158,9 +160,9 @@ local function check_claim(s, claim, i)
   errors.check_keys("certificate", claim, claim_keys, "claim")
   local problem = members.outside(s, claim.choices)
   if problem then refuse("%s%s", at, problem) end
-  local _, rule = s:evaluate(claim)
-  if rule then refuse("%sthe choices are not in the space (%s)", at, rule) end
-  if tostring(s:mapping(claim)) ~= claim.mapping then
+  local mapping, rule = s:mapping(claim)
+  if not mapping then refuse("%sthe choices are not in the space (%s)", at, rule) end
+  if tostring(mapping) ~= claim.mapping then
     refuse("%sthe mapping is not the one of the choices", at)
   end
   local figures, message = figures_of(s, claim.mapping)

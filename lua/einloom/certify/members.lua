@@ -2,8 +2,11 @@
 -- Whether the choices of a claimed mapping are in the space: a claim that is not is no answer of a
 -- search, however low its costs are.
 
+local bounds = require "einloom.certify.bounds"
 local chains = require "einloom.certify.chains"
-local shares = require "einloom.certify.shares"
+local joint = require "einloom.search.joint"
+local nest = require "einloom.search.nest"
+local rules = require "einloom.search.rules"
 
 local members = {}
 
@@ -21,24 +24,17 @@ local function rows_of(loops, tiles)
   return rows
 end
 
-local function position(rows, row)
-  for i, other in ipairs(rows) do
-    local same = true
-    for j, tile in ipairs(row) do same = same and other[j] == tile end
-    if same then return i end
+-- The node of a variable's tiles below one where they are open; nil where it has not such tiles.
+local function node_of(node, row)
+  for _, tile in ipairs(row) do
+    local below
+    for _, child in ipairs(node.children) do
+      if child.tile == tile then below = child end
+    end
+    if not below then return nil end
+    node = below
   end
-  return nil
-end
-
-local function shares_of(way, lists, positions)
-  local asked = shares.of(way, way.variables, lists)
-  if not asked then return true end
-  local use = {}
-  for d = 1, #asked.dims do use[d] = 1 end
-  for v, list in pairs(lists) do
-    for d, x in ipairs(shares.uses(asked.dims, list)[positions[v]]) do use[d] = use[d] * x end
-  end
-  return shares.possible(asked, use, use)
+  return node
 end
 
 local function outside(s, i, choice)
@@ -49,19 +45,38 @@ local function outside(s, i, choice)
   local way, loops = template.way, chains.loops(template)
   local rows, message = rows_of(loops, choice.tiles)
   if not rows then return message end
-  local lists, positions, n_fused = chains.lists(way, loops, s.options), {}, 0
-  for _, v in ipairs(way.variables) do
-    positions[v] = position(lists[v].rows, rows[v])
-    if not positions[v] then return ("the tiles of %s are none of the space"):format(v) end
+  local b, n_fused = bounds.of(s.case, template), 0
+  local nodes = b:root()
+  for k, v in ipairs(b.variables) do
+    nodes[k] = node_of(nodes[k], rows[v])
+    if not nodes[k] then return ("the tiles of %s are none of the space"):format(v) end
     n_fused = n_fused + select(2, chains.use(loops[v], rows[v], way.sizes[v]))
   end
   if n_fused > s.options.max_fused_loops then
     return ("%s has more fused loops than the limit"):format(step.einsum)
   end
-  if not shares_of(way, lists, positions) then
+  if not b:loops_fit(nodes) then
+    return ("%s exceeds bounds of loops (loop_bounds)"):format(step.einsum)
+  end
+  if not b:shares_fit(nodes) then
     return ("%s uses dimensions less than they ask for"):format(step.einsum)
   end
   return nil
+end
+
+-- The rule by which choices do not fit each other, or nil.
+local function unfit(s, choices)
+  local parts = {}
+  for i, choice in ipairs(choices) do
+    local step, own = s.steps[i], nest.of(s, s.shape_of[i], choice.template)
+    local trips, rule = rules.trips_of(step, own, choice.tiles)
+    if not trips then return rule end
+    local order = joint.order(step, own, trips, choice.fused)
+    if not order then return "fused:" .. step.einsum end
+    parts[i] = { nest = own, tiles = choice.tiles, trips = trips, order = order }
+  end
+  local fit, rule = joint.fit(s.steps, parts)
+  return not fit and rule or nil
 end
 
 --- What keeps choices, one for each einsum, out of a space; nil if they are in it.
@@ -79,7 +94,8 @@ function members.outside(s, choices)
     local problem = outside(s, i, choice)
     if problem then return problem end
   end
-  return nil
+  local rule = unfit(s, choices)
+  return rule and ("the choices are not in the space (%s)"):format(rule)
 end
 
 return members

@@ -30,8 +30,9 @@ end
 
 local function write_leaf(write, path, reason)
   write {
-    at = copy_path(path), exceeds = reason.exceeds, needs = reason.needs, shares = reason.shares,
-    fused = reason.fused, energy = reason.energy, latency = reason.latency, usage = reason.usage,
+    at = copy_path(path), exceeds = reason.exceeds, needs = reason.needs, loops = reason.loops,
+    shares = reason.shares, fused = reason.fused, energy = reason.energy,
+    latency = reason.latency, usage = reason.usage,
   }
 end
 

@@ -1,23 +1,43 @@
 -- SPDX-License-Identifier: MIT
--- Dimensions that ask for a least share of their instances: which uses are as full as a template
--- can have them (doc/formulas.md#search-least-shares).
+-- Dimensions that ask for a least share of their instances: which uses the loops of a template can
+-- have, and which are the fullest (doc/formulas.md#search-least-shares).
 
 local chains = require "einloom.certify.chains"
+local errors = require "einloom.errors"
 
 local shares = {}
 
 ---@class einloom.Shares
 ---@field dims table[] that ask for a share
----@field goals number[][] by dimension; a mapping uses one of them
+---@field names string[] of the dimensions
+---@field uses number[][] by dimension; those that loops can have
+---@field goals number[][] of them those that no other one exceeds
 
 local function asked_of(way)
-  local dims = {}
+  local dims, names = {}, {}
   for _, level in ipairs(way.levels) do
     for _, d in ipairs(level.dims) do
-      if d.min_fraction > 0 then dims[#dims + 1] = d end
+      if d.min_fraction > 0 then
+        dims[#dims + 1], names[#names + 1] = d, level.name .. "." .. d.name
+      end
     end
   end
-  return dims
+  return dims, names
+end
+
+--- The dimensions that ask for a share, for messages.
+---@param self einloom.Shares
+---@return string
+function shares.text(self) return table.concat(self.names, ", ") end
+
+-- Trips over instances of uneven tiles are no divisors, and a search does not count with them.
+local function refuse_uneven(way, names)
+  for i, v in ipairs(way.variables) do
+    if way.uneven and way.uneven[i] then
+      errors.raise("certificate", ("no certificate is about a least share (min_usage) of %s with "
+        .. "uneven tiles of %s"):format(table.concat(names, ", "), v))
+    end
+  end
 end
 
 -- What counts of a use: all beyond the share that is asked for is as good.
@@ -53,8 +73,11 @@ local function products(dims, first, second)
   return list
 end
 
--- Those that no other one exceeds.
-local function fullest(dims, all)
+--- Uses that no other one exceeds.
+---@param dims table[]
+---@param all number[][]
+---@return number[][]
+function shares.fullest(dims, all)
   local list = {}
   for _, a in ipairs(all) do
     local full = true
@@ -84,17 +107,20 @@ local function text_of(uses)
   return table.concat(parts, ",")
 end
 
--- Goals by the uses of variables, of each way: templates have few different ones.
-local goals_of = setmetatable({}, { __mode = "k" })
+-- Uses and the fullest of them by those of variables, of each way: templates have few different
+-- ones.
+local known_of = setmetatable({}, { __mode = "k" })
 
---- The uses that no other one exceeds; nil where no dimension asks for a share.
+--- The uses that loops can have and those that no other one exceeds; nil where no dimension asks
+--- for a share. Raises where tiles are uneven.
 ---@param way einloom.SearchWay
 ---@param variables string[]
 ---@param lists table<string, einloom.Chains>
 ---@return einloom.Shares?
 function shares.of(way, variables, lists)
-  local dims = asked_of(way)
+  local dims, names = asked_of(way)
   if #dims == 0 then return nil end
+  refuse_uneven(way, names)
   local none = {}
   for d = 1, #dims do none[d] = 1 end
   local own, key = {}, {}
@@ -102,14 +128,14 @@ function shares.of(way, variables, lists)
     own[i] = products(dims, { none }, shares.uses(dims, lists[v]))
     key[i] = text_of(own[i])
   end
-  local known, text = goals_of[way] or {}, table.concat(key, "|")
-  goals_of[way] = known
+  local known, text = known_of[way] or {}, table.concat(key, "|")
+  known_of[way] = known
   if not known[text] then
     local all = { none }
     for _, uses in ipairs(own) do all = products(dims, all, uses) end
-    known[text] = fullest(dims, all)
+    known[text] = { uses = all, goals = shares.fullest(dims, all) }
   end
-  return { dims = dims, goals = known[text] }
+  return { dims = dims, names = names, uses = known[text].uses, goals = known[text].goals }
 end
 
 --- Whether uses between two bounds may be one of the goals.

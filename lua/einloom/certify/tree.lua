@@ -12,6 +12,7 @@ local tree = {}
 ---@field at table[] the choices
 ---@field exceeds? string the memory or dimension that is too small
 ---@field needs? number what it would have to hold, at least
+---@field loops? boolean bounds of loops over dimensions are not kept to
 ---@field shares? boolean dimensions are not used as fully as they can be
 ---@field fused? boolean more fused loops than may run more than once
 ---@field energy? number lower bound
@@ -26,20 +27,12 @@ local tree = {}
 function tree.reason(bounds, nodes, memories)
   local name, needed = bounds:exceeded(nodes)
   if name then return { exceeds = name, needs = needed } end
+  if not bounds:loops_fit(nodes) then return { loops = true } end
   if not bounds:shares_fit(nodes) then return { shares = true } end
   if not bounds:fused_fit(nodes) then return { fused = true } end
   local energy, latency = bounds:figures(nodes)
   local usage = #memories > 0 and bounds:usage(nodes) or nil
   return { energy = energy, latency = latency, usage = usage }
-end
-
---- The state in which every tile is open.
----@param bounds einloom.Bounds
----@return einloom.ChainNode[]
-function tree.root(bounds)
-  local nodes = {}
-  for i, v in ipairs(bounds.variables) do nodes[i] = bounds.roots[v] end
-  return nodes
 end
 
 -- ---- growing ----
@@ -78,7 +71,7 @@ end
 ---@param closed fun(nodes: einloom.ChainNode[]): boolean
 ---@param visit fun(path: table[], nodes: einloom.ChainNode[])
 function tree.grow(bounds, closed, visit)
-  local nodes, path = tree.root(bounds), {}
+  local nodes, path = bounds:root(), {}
   local function go()
     if closed(nodes) then return visit(path, nodes) end
     local i = next_variable(nodes, closed)
@@ -147,7 +140,7 @@ end
 ---@param reader einloom.LeafReader
 ---@param visit fun(leaf: einloom.CertifyLeaf, line: integer, nodes: einloom.ChainNode[])
 function tree.check(bounds, reader, visit)
-  local nodes, path = tree.root(bounds), {}
+  local nodes, path = bounds:root(), {}
   local go
   -- The next leaf, which is below the path.
   local function next_leaf()
