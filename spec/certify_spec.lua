@@ -4,6 +4,7 @@
 
 local certificates = require "support.certificates"
 local core = require "einloom.core"
+local every_tile = require "support.every_tile"
 local files = require "support.files"
 local goals = require "einloom.search.goals"
 local read = require "einloom.case.search"
@@ -13,6 +14,8 @@ local small = require "support.small_cases"
 local seed = math.tointeger(os.getenv "LOOM_SEED" or "") or os.time() % 1000000
 
 local kinds = small.kinds
+local all_kinds = table.move(small.special, 1, #small.special, #kinds + 1,
+  table.move(kinds, 1, #kinds, 1, {}))
 
 local function pick(list) return list[math.random(#list)] end
 
@@ -148,10 +151,10 @@ local function with_worse(source)
 end
 
 describe("certificates of small cases", function()
-  for k, kind in ipairs(kinds) do
+  for k, kind in ipairs(all_kinds) do
     it("hold, and no mapping is better than what they claim: " .. kind, function()
       math.randomseed(seed + k)
-      for round = 1, kind == "pair" and 3 or 6 do
+      for round = 1, (kind == "pair" or kind == "lasting") and 3 or 6 do
         local space, found, raw = certificates.small(kind)
         local about = ("LOOM_SEED=%d, round %d, %s"):format(seed, round, raw)
         local lines = assert(certificates.lines(space, found.points), about)
@@ -227,6 +230,106 @@ describe("certificates of small cases", function()
   end)
 end)
 
+describe("certificates with least shares and bounds of loops", function()
+  -- A case with dimensions that ask for shares, small memories and perhaps bounds of loops.
+  local function asking()
+    local raw = small.case(pick { "array", "bounded" })
+    for _, d in ipairs(raw.hardware.paths[1].fanout.Array) do
+      d.min_fraction_used = pick { 0.5, 1, 1 }
+    end
+    for _, level in ipairs(raw.hardware.levels) do
+      if level.name == "Buf" then level.capacity_bits = 8 * pick { 2, 3, 4, 5, 6 } end
+      if level.name == "Reg" then level.capacity_bits = 8 * pick { 1, 2, 3 } end
+    end
+    return raw
+  end
+
+  -- The same without what is asked of dimensions.
+  local function freed(raw)
+    local copy = core.json.decode(core.json.encode(raw))
+    for _, d in ipairs(copy.hardware.paths[1].fanout.Array) do
+      d.min_fraction_used, d.loop_bounds = 0, nil
+    end
+    return copy
+  end
+
+  local function claimed(report) return report.claims[1] and report.claims[1][1] or math.huge end
+
+  it("hold for the fullest uses that limits leave tiles for, and for nothing else", function()
+    math.randomseed(seed)
+    local round, n_fallen, n_beaten = 0, 0, 0
+    while round < 12 or n_fallen < 3 or n_beaten < 3 do
+      round = round + 1
+      local raw = asking()
+      local about = ("LOOM_SEED=%d, round %d, %s"):format(seed, round, core.json.encode(raw))
+      local space = read.space(read.from_json(raw))
+      local found, best, fell = space:search(), every_tile.best(space)
+      local lines = assert(certificates.lines(space, found.points), about)
+      local value = claimed(assert(certificates.check(lines), about))
+      assert.is_true(value == best or math.abs(value - best) <= 1e-12 * best,
+        ("%s claimed, %s best: %s"):format(value, best, about))
+      n_fallen = n_fallen + (fell and 1 or 0)
+      if best < math.huge then assert.is_nil(certificates.lines(space, {}), about) end
+      -- What is best without shares and bounds is no claim with them.
+      local free = read.space(read.from_json(freed(raw)))
+      local other = free:search()
+      local free_lines = assert(certificates.lines(free, other.points), about)
+      local lower = claimed(assert(certificates.check(free_lines), about))
+      if lower < best * (1 - 1e-6) then
+        n_beaten = n_beaten + 1
+        assert.is_nil(certificates.lines(space, other.points), about)
+        local head = certificates.copy(free_lines[1])
+        head.arch = lines[1].arch
+        lines[1] = head
+        assert.is_nil(certificates.check(lines), about)
+        free_lines[1] = head
+        assert.is_nil(certificates.check(free_lines), about)
+      end
+    end
+  end)
+
+  it("say what they are not about, written and read", function()
+    math.randomseed(seed)
+    local raw
+    repeat raw = asking() until #read.space(read.from_json(raw)):search().points > 0
+    local space = read.space(read.from_json(raw))
+    local lines = assert(certificates.lines(space, space:search().points))
+    local function refused(name, value, expected)
+      local changed = certificates.copy(lines)
+      changed[1].options[name] = value
+      local report, message = certificates.check(changed)
+      assert.is_nil(report)
+      assert.truthy(message:find(expected, 1, true), message)
+    end
+    refused("model", "exact", "no certificate is about the model exact")
+    refused("mapping", "Main[A]", "mapping")
+    refused("no_such_option", 1, "no_such_option")
+    raw.limits.temporal_factors = "imperfect"
+    raw.workload.einsums[1].iterate.m = 3
+    local uneven = read.space(read.from_json(raw))
+    local _, message = certificates.lines(uneven, {})
+    assert.matches("no certificate is about a least share %(min_usage%) of Array%.X", message)
+    refused("temporal_factors", "imperfect", "no certificate is about a least share (min_usage)")
+  end)
+
+  it("refuse uses that are not decided", function()
+    local reach = require "einloom.certify.reach"
+    local function yes() return true end
+    local b = {
+      root = function() return {} end, share_uses = function() return { 2 }, { 2 } end,
+      loops_fit = yes, fused_fit = yes, exceeded = function() return nil end,
+      surely_fits = function() return false end,
+    }
+    assert.is_nil(reach.has(b, { 2 }))
+    assert.is_false(reach.has(b, { 3 }))
+    assert.has_error(function()
+      reach.fullest(b, { dims = {}, names = { "PE.x" }, uses = { { 2 } }, goals = { { 2 } } })
+    end)
+    b.surely_fits = yes
+    assert.is_true(reach.has(b, { 2 }))
+  end)
+end)
+
 describe("certificates of recorded cases", function()
   -- Those that take a fraction of a second.
   local quick = {
@@ -293,6 +396,34 @@ describe("einloom certify", function()
       assert.are.equal(1, status)
       assert.truthy(err:find "No such file")
     end)
+  end)
+
+  it("ends a proof when it is told to, and leaves no file", function()
+    math.randomseed(seed)
+    local _, found = certificates.small "pair"
+    files.scratch("", function(path)
+      local said = {}
+      local n, message, kind = certify.write(found, path, function(state)
+        said[#said + 1] = state.text
+        return #said > 2 and "a test" or nil
+      end)
+      assert.is_nil(n)
+      assert.matches("^no certificate: stopped by a test", message)
+      assert.are.equal("stopped", kind)
+      assert.matches("^proving", said[#said])
+      assert.is_nil(io.open(path, "rb"))
+      assert.is_nil(debug.gethook())
+    end)
+  end)
+
+  it("is told to end by the limit of time", function()
+    local caught, why = require "einloom.cli.drive".watch(function(watch)
+      local reason
+      repeat reason = watch { text = "" } until reason
+      return reason
+    end, { time = 0.05, shown = false })
+    assert.are.equal("time", caught)
+    assert.are.equal("time", why)
   end)
 
   it("leaves no file where there is no proof", function()

@@ -34,8 +34,9 @@ end
 
 --- The trees of a space, one leaf each.
 ---@param s einloom.Space
+---@param state { text: string? } gets what is done at the time
 ---@return einloom.GroveTree[]
-function grove.new(s)
+function grove.new(s, state)
   local list = {}
   for shape, found in ipairs(s.shapes) do
     for number, template in ipairs(s:list(found[1])) do
@@ -46,6 +47,7 @@ function grove.new(s)
       }
       one.root = entry(one, one.bounds:root())
       list[#list + 1] = one
+      state.text = ("proving: %d templates"):format(#list)
     end
   end
   return list
@@ -93,11 +95,13 @@ end
 --- Grows trees until every leaf is closed or has all its tiles chosen; returns what stays open.
 ---@param close einloom.Closing
 ---@param trees einloom.GroveTree[]
+---@param state { text: string? } gets what is done at the time
 ---@return einloom.OpenLeaf[]
-function grove.grow(close, trees)
+function grove.grow(close, trees, state)
   local leaves = {}
   for _, one in ipairs(trees) do add_leaves(one.root, leaves) end
   while true do
+    state.text = ("proving: %d templates, %d leaves left"):format(#trees, #leaves)
     local open, grown, rest = close:run(leaves), false, {}
     for _, e in ipairs(open) do
       if branch(e) then grown = true end

@@ -15,14 +15,32 @@ local function answer(ok, ...)
   error(problem, 0)
 end
 
+-- Instructions of Lua between two looks at what the caller says: well under a millisecond.
+local BETWEEN <const> = 2000
+
+-- Calls run(); an error of kind `stopped` where watch(state) gives a reason meanwhile.
+local function watched(watch, state, run)
+  if not watch then return pcall(run) end
+  local hook, mask, count = debug.gethook()
+  debug.sethook(function()
+    local why = watch(state)
+    if why then errors.raise("stopped", "no certificate: stopped by " .. why) end
+  end, "", BETWEEN)
+  local result = table.pack(pcall(run))
+  debug.sethook(hook, mask, count)
+  return table.unpack(result, 1, result.n)
+end
+
 --- Writes a certificate of what a search found to a file; nil, a message and its kind where it
 --- cannot be proved. Returns the number of lines.
 ---@param found einloom.Found
 ---@param path string
+---@param watch? fun(state: { text: string }): string? called every millisecond or so with what is
+--- done at the time; a text ends the proof, which leaves no file, and says why
 ---@return integer? lines
 ---@return string? message
 ---@return string? kind
-function certify.write(found, path)
+function certify.write(found, path, watch)
   local file, message = io.open(path, "wb")
   if not file then return nil, message, "file" end
   local n = 0
@@ -32,7 +50,10 @@ function certify.write(found, path)
     if not done then errors.raise("file", problem, { file = path }) end
   end
   local producer = require "einloom.certify.producer"
-  local result = table.pack(answer(pcall(producer.run, found.space, found.points, write)))
+  local state = { text = "proving" }
+  local result = table.pack(answer(watched(watch, state, function()
+    producer.run(found.space, found.points, write, state)
+  end)))
   local closed, problem = file:close()
   if result[2] then
     os.remove(path)

@@ -44,9 +44,10 @@ local function contradict(template, path)
 end
 
 -- Writes the trees of a single einsum, one after the other.
-local function single(s, g, write)
+local function single(s, g, write, state)
   local n_leaves = 0
   for number, template in ipairs(s:list(1)) do
+    state.text = ("proving: template %d of %d, %d leaves"):format(number, #s:list(1), n_leaves)
     write_template(write, 1, number, templates.text(template))
     local b = bounds.of(s.case, template)
     local function closed(nodes)
@@ -65,11 +66,12 @@ end
 
 -- ---- several einsums ----
 
-local function several(s, g, write)
+local function several(s, g, write, state)
   -- Bounds of leaves and of those they come from differ by rounding: half of the slack is for that.
   local strict = goal.new(s.case.objective, g.figures, g.slack / 2)
-  local close, trees, n_leaves = closing.new(s, strict), grove.new(s), 0
-  local open = grove.grow(close, trees)
+  local close, trees, n_leaves = closing.new(s, strict), grove.new(s, state), 0
+  local open = grove.grow(close, trees, state)
+  state.text = ("proving: joining %d leaves"):format(#open)
   for _, leaf in ipairs(open) do points.fill(leaf.tree.bounds, leaf.nodes, leaf) end
   if joining.better(close, open, joining.memories(s)) then
     errors.raise("certificate", "the bounds leave room for a mapping better than what was found")
@@ -88,13 +90,14 @@ end
 ---@param s einloom.Space
 ---@param found table[] points of a search
 ---@param write fun(data: table)
-function producer.run(s, found, write)
+---@param state? { text: string } gets what is done at the time
+function producer.run(s, found, write, state)
   head.check_space(s)
   local first = head.new(s, found)
   local g = goal.new(s.case.objective, first.claims, first.slack)
   write(first)
   local prove = #s.steps == 1 and single or several
-  local n_templates, n_leaves = prove(s, g, write)
+  local n_templates, n_leaves = prove(s, g, write, state or {})
   write { templates = n_templates, leaves = n_leaves }
 end
 

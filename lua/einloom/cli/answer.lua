@@ -2,6 +2,8 @@
 -- What a search answers: the mappings found with their costs and how it went, or why there is none.
 
 local core = require "einloom.core"
+local drive = require "einloom.cli.drive"
+local input = require "einloom.cli.input"
 local progress = require "einloom.show.progress"
 local terminal = require "einloom.cli.terminal"
 
@@ -72,16 +74,34 @@ function answer.points(search)
     space.case.objective.names)
 end
 
+-- Seconds that a search with a limit of time has left over for its proof.
+local function time_left(search, time)
+  return time and math.max(time - search:progress().seconds, 1e-3)
+end
+
 -- Writes the proof that nothing is better; the status of the command.
-local function write_certificate(search, stopped, path)
+local function write_certificate(search, stopped, args)
   if stopped then
     terminal.complain("no certificate: the search was stopped before its end")
     return terminal.STOPPED
   end
-  local lines, message = require "einloom.certify".write(search:found(), path)
+  local found, write = search:found(), require "einloom.certify".write
+  local caught, lines, message, kind = drive.watch(function(watch)
+    return write(found, args.certificate, function(state)
+      local why = watch(state)
+      return why and reasons[why]
+    end)
+  end, {
+    time = time_left(search, args.time_limit and input.number(args, "time_limit")),
+    shown = terminal.is_terminal(),
+  })
   if lines then return terminal.OK end
-  terminal.complain(message)
-  return terminal.FAILED
+  if kind ~= "stopped" then
+    terminal.complain(message)
+    return terminal.FAILED
+  end
+  terminal.complain(caught and "no certificate: stopped by " .. reasons[caught] or message)
+  return terminal.STOPPED
 end
 
 local function print_points(search, points, stopped, given, json)
@@ -108,7 +128,7 @@ end
 ---@param stopped? string what ended the search early
 ---@param given { source: string[], names: string[], strategy: string } how a script gets workload
 --- and architecture; what the strategy is called
----@param args { json: boolean?, certificate: string? }
+---@param args { json: boolean?, certificate: string?, time_limit: string? }
 ---@return integer
 function answer.give(search, points, stopped, given, args)
   local status = stopped and terminal.STOPPED or terminal.OK
@@ -121,7 +141,7 @@ function answer.give(search, points, stopped, given, args)
     status = terminal.FAILED
   end
   if not args.certificate then return status end
-  local proved = write_certificate(search, stopped, args.certificate)
+  local proved = write_certificate(search, stopped, args)
   return status ~= terminal.OK and status or proved
 end
 

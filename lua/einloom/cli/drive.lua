@@ -58,4 +58,29 @@ function drive.run(search, options)
   return stopped ~= "evaluations" and stopped or nil
 end
 
+--- Runs work(watch), where watch(state) shows the state's text and gives the reason why the work
+--- has to end, or nil.
+---@param work fun(watch: fun(state: { text: string }): string?): ...: any
+---@param options { time: number?, shown: boolean }
+---@return string? caught "interrupt" or "time", where that came meanwhile
+---@return any ... what the work returned
+function drive.watch(work, options)
+  local signals, last = interrupts(), core.clock()
+  local width = options.shown and terminal.width()
+  local function watch(state)
+    if options.shown and core.clock() - last >= pace then
+      terminal.write_error("\r\27[K" .. state.text:sub(1, width - 1))
+      last = core.clock()
+    end
+    return signals.caught()
+  end
+  signals.catch(core.default, options.time)
+  local result = table.pack(pcall(work, watch))
+  local caught = signals.caught()
+  signals.release()
+  if options.shown then terminal.write_error "\r\27[K" end
+  if not result[1] then error(result[2], 0) end
+  return caught, table.unpack(result, 2, result.n)
+end
+
 return drive
