@@ -129,6 +129,8 @@ describe("the objective", function()
     for _, case in ipairs {
       { "energy - latency", "not known never to fall where latency grows" },
       { "enrgy", "no figure enrgy; nearest: energy" },
+      { "1/energy", "not known never to fall where energy grows" },
+      { "energy + usage", "of energy and latency, not of usage" },
       { { "energy", "edp" }, "figures that are not made of each other" },
       { { "energy", "energy" }, "each figure once" },
       { 3, "energy, latency" },
@@ -136,6 +138,42 @@ describe("the objective", function()
       fails.with("bad_argument", { case[2] },
         function() loom.space(w, a, { minimise = case[1] }) end)
     end
+  end)
+end)
+
+describe("a formula that is minimised", function()
+  local w, a = product(), loom.arch { memory("L1", { keep = "All", energy = 10 }), mac }
+
+  it("is refused where it may fall", function()
+    for _, text in ipairs {
+      "select(latency<100, energy*2, energy)", "energy<80000", "energy<latency", "energy <= 3",
+      "lt(energy, 80000)", "eq(energy, 75000)", "latency == 240", "energy % 1000", "-energy",
+      "mod(energy, 7)", "energy + select(latency < 9, 1, 0)", "-max(energy, latency)",
+      "-min(energy, 3)", "-(energy // 3)", "max(5 - energy, latency)", "(energy - 5)^2",
+      "-1/(energy - 5)", "(energy + 1) * (latency - 3)", "energy * (energy % 3)", "1/floor(energy)",
+      "energy/latency",
+    } do
+      fails.with("bad_argument", { "not known never to fall" },
+        function() loom.space(w, a, { minimise = text }) end)
+    end
+  end)
+
+  it("may be of all that never falls", function()
+    for _, text in ipairs {
+      "energy + 2*latency/3 - 5", "max(energy, latency)", "min(energy, 3) * latency", "energy^3",
+      "(energy - 5)^3", "energy // 1000", "floor(energy/7) + ceil(latency/3)", "energy*latency^2",
+      "-1/energy", "energy*latency/(energy + latency)", "edp * energy", "energy/(1 + 1/latency)",
+      "energy_delay_product + EDP",
+    } do
+      assert.are.equal(text, loom.space(w, a, { minimise = text }).options.minimise.text)
+    end
+  end)
+
+  it("has no certificate where it rounds", function()
+    local found = loom.space(w, a, { minimise = "energy // 1000" }):search()
+    local ok, message, kind = require "einloom.certify".write(found, "/nonexistent/certificate")
+    assert.are.same({ nil, "certificate" }, { ok, kind })
+    assert.matches("no certificate of 'energy // 1000'", message, 1, true)
   end)
 end)
 

@@ -31,6 +31,16 @@ local function watched(watch, state, run)
   return table.unpack(result, 1, result.n)
 end
 
+--- Why nothing that a search of a space finds can be certified, or nil.
+---@param space einloom.Space
+---@return string?
+function certify.refused(space)
+  local goal = space.case.objective
+  if not goal.has_steps then return nil end
+  return ("no certificate of '%s': bounds of energy and latency have a slack, which floor and ceil "
+    .. "may make a whole step"):format(goal.text)
+end
+
 --- Writes a certificate of what a search found to a file; nil, a message and its kind where it
 --- cannot be proved. Returns the number of lines.
 ---@param found einloom.Found
@@ -41,6 +51,8 @@ end
 ---@return string? message
 ---@return string? kind
 function certify.write(found, path, watch)
+  local refused = certify.refused(found.space)
+  if refused then return nil, refused, "certificate" end
   local file, message = io.open(path, "wb")
   if not file then return nil, message, "file" end
   local n = 0

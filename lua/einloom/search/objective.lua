@@ -12,6 +12,7 @@ local objective = {}
 ---@field is_front boolean all points that no other one beats, not one best
 ---@field product boolean energy times latency alone
 ---@field formula? einloom.Expr in energy and latency, for one best point
+---@field has_steps? boolean the formula rounds: bounds with a slack say nothing about it
 ---@field program? einloom.Program the formula compiled
 ---@field text string
 
@@ -46,35 +47,140 @@ local function new(names)
   }
 end
 
--- Raises unless a formula never falls where energy or latency grow: only then is its least value
--- on the front of both.
-local function check_monotone(formula, text)
-  for _, symbol in ipairs { energy, latency } do
-    if core.int(0):le(formula:diff(symbol)) ~= true then
-      errors.raise("bad_argument",
-        ("minimise: '%s' is not known never to fall where %s grows"):format(text, symbol:name()),
-        { path = "options of loom.space" })
+local function refuse(message, ...)
+  errors.raise("bad_argument", message:format(...),
+    { path = "options of loom.space", name = "minimise" })
+end
+
+-- ---- formulas that never fall ----
+
+-- How an expression goes with energy and latency, both at least 0: "const", "up" (it falls
+-- nowhere), "down" (it grows nowhere), or nil where that is not proven.
+local way_of
+
+local flipped = { const = "const", up = "down", down = "up" }
+
+local function is_never_negative(e) return core.int(0):le(e) == true end
+
+-- The way that all have in common.
+local function common(args)
+  local way = "const"
+  for _, arg in ipairs(args) do
+    local own = way_of(arg)
+    if not own or own ~= "const" and way ~= "const" and own ~= way then return nil end
+    if own ~= "const" then way = own end
+  end
+  return way
+end
+
+local function product_way(args)
+  local factors, is_flipped = {}, false
+  for _, arg in ipairs(args) do
+    if arg:kind() ~= "num" then
+      factors[#factors + 1] = arg
+    elseif not is_never_negative(arg) then
+      is_flipped = not is_flipped
     end
   end
+  for _, factor in ipairs(factors) do
+    if #factors > 1 and not is_never_negative(factor) then return nil end
+  end
+  local way = common(factors)
+  return way and is_flipped and flipped[way] or way
+end
+
+local function power_way(base, exponent)
+  local way, n = way_of(base), exponent:tointeger()
+  if not way or not n then return nil end
+  if (n < 0 or n % 2 == 0) and not is_never_negative(base) then return nil end
+  return n < 0 and flipped[way] or way
+end
+
+local ways = {
+  num = function() return "const" end,
+  sym = function() return "up" end,
+  add = common, max = common, min = common, floor = common, ceil = common, mul = product_way,
+  pow = function(args) return power_way(args[1], args[2]) end,
+}
+
+function way_of(e)
+  local own = ways[e:kind()]
+  return own and own(e:args())
+end
+
+-- Whether every part is a sum, a product or a power of what is never negative: no steps, no poles
+-- but at 0, so that derivatives tell how the whole goes.
+local function is_smooth(e)
+  local kind = e:kind()
+  if kind == "num" or kind == "sym" then return true end
+  if kind == "pow" then
+    local base, exponent = e:arg(1), e:arg(2):tointeger()
+    if not exponent or exponent < 0 and power_way(base, e:arg(2)) == nil then return false end
+    return is_smooth(base)
+  end
+  if kind ~= "add" and kind ~= "mul" then return false end
+  for _, arg in ipairs(e:args()) do
+    if not is_smooth(arg) then return false end
+  end
+  return true
+end
+
+local function has_steps(e)
+  local kind = e:kind()
+  if kind == "num" or kind == "sym" then return false end
+  if kind == "floor" or kind == "ceil" then return true end
+  for _, arg in ipairs(e:args()) do
+    if has_steps(arg) then return true end
+  end
+  return false
+end
+
+-- Raises unless a formula never falls where energy or latency grow: only then is its least value on
+-- the front of both.
+local function check_monotone(formula, text)
+  local way = way_of(formula)
+  if way == "up" or way == "const" then return end
+  local smooth = is_smooth(formula)
+  for _, symbol in ipairs { energy, latency } do
+    if not smooth or core.int(0):le(formula:diff(symbol)) ~= true then
+      refuse("minimise: '%s' is not known never to fall where %s grows%s", text,
+        smooth and symbol:name() or "energy or latency", smooth and "" or ": a formula may have "
+          .. "sums, products and powers of what is never negative, quotients by constants, max, "
+          .. "min, floor and ceil")
+    end
+  end
+end
+
+-- ---- reading ----
+
+-- The product by its names in a formula.
+local function without_product(text)
+  for _, name in ipairs { "edp", "EDP", "energy_delay_product" } do
+    text = text:gsub("%f[%w_]" .. name .. "%f[^%w_]", "(energy*latency)")
+  end
+  return text
 end
 
 local function formula_of(x)
   local formula = x
   if type(x) == "string" then
-    local ok, e = pcall(core.parse, x, "minimise", { energy, latency })
+    local ok, e = pcall(core.parse, without_product(x), "minimise", { energy, latency })
     if not ok then error(e, 0) end
     formula = e
   end
   for _, symbol in ipairs(formula:symbols()) do
-    if symbol ~= energy and symbol ~= latency then
-      errors.raise("bad_argument", ("minimise: no figure %s%s"):format(symbol:name(),
-        errors.hint(symbol:name(), errors.keys(known))), { path = "options of loom.space" })
+    local name = symbol:name()
+    if name == "usage" then
+      refuse("minimise: a formula is of energy and latency, not of usage: a list of figures, such "
+        .. "as energy and usage, has it")
+    elseif symbol ~= energy and symbol ~= latency then
+      refuse("minimise: no figure %s%s", name, errors.hint(name, errors.keys(known)))
     end
   end
   check_monotone(formula, tostring(x))
   return {
     names = { "formula" }, figures = { energy = true, latency = true }, is_front = false,
-    product = false, formula = formula, text = tostring(x),
+    product = false, formula = formula, text = tostring(x), has_steps = has_steps(formula),
   }
 end
 

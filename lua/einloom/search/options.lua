@@ -20,7 +20,8 @@ local KIND = "bad_argument"
 options.list = {
   { name = "minimise", kind = "objective", default = "energy",
     text = "what is best: energy, latency, energy_delay_product, usage (of memories), a list "
-      .. "of them (all points that no other one beats), or a formula in energy and latency" },
+      .. "of them (all points that no other one beats), or a formula in energy and latency that "
+      .. "never falls where they grow" },
   { name = "model", kind = "model", default = "reference",
     text = "how mappings are counted: `reference` or `exact`" },
   { name = "temporal_factors", kind = "factors", default = "perfect",
