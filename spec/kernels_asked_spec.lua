@@ -38,6 +38,16 @@ describe("options of kernels", function()
   end)
 end)
 
+describe("a kernel", function()
+  it("is mapped on machines alone", function()
+    local kernel = lookup():kernels()[1]
+    for _, arch in ipairs { 5, "DRAM", {} } do
+      local ok, got, message = pcall(kernel.mapping, kernel, arch)
+      assert.matches("loom.arch { ... } expected", tostring(ok and message or got))
+    end
+  end)
+end)
+
 describe("data", function()
   it("is of the tensors that are read, and fits", function()
     local g, x, t, n = lookup(), { 1, 2, 3, 4 }, { 1, 2, 3 }, { 0, 1, 2, 0 }
@@ -58,8 +68,11 @@ describe("data", function()
 
   it("has whole sizes", function()
     local g = loom.graph { einsums = "y[i] = x[i]", sizes = { i = "N" } }
-    raises("at.N: a whole number from 0 on expected, got %-1", g.evaluate, g, { x = {} },
+    raises("at.N: a whole number from 1 to inf expected, got %-1", g.evaluate, g, { x = {} },
       { N = -1 })
+    local size = loom.symbol("K", { max = 2 })
+    local small = loom.graph { einsums = "y[i] = x[i]", sizes = { i = size } }
+    raises("at.K: .* to 2 expected, got 3", small.evaluate, small, { x = { 1, 2, 3 } }, { K = 3 })
     raises("at.N: .* got 1.5", g.evaluate, g, { x = { 1 } }, { N = 1.5 })
     raises("at: values by size expected", g.evaluate, g, { x = { 1 } }, 5)
   end)

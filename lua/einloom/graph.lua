@@ -82,6 +82,10 @@ local function check_dtype(name, path)
 end
 
 local function read_tensor(name, given)
+  if type(name) ~= "string" then
+    errors.raise(KIND, ("[%s]: every tensor needs a name here"):format(tostring(name)),
+      { path = "tensors" })
+  end
   local path = "tensors." .. name
   errors.check_keys(KIND, table_of(given, path), tensor_keys, path)
   local tensor = { name = name, given = true, dtype = check_dtype(given.dtype, path .. ".dtype") }

@@ -341,7 +341,7 @@ local function check_inputs(graph, inputs)
   errors.check_keys(KIND, inputs, known, "inputs")
 end
 
--- Values are given of sizes that the graph has, whole numbers from 0 on.
+-- Values are given of sizes that the graph has, whole numbers of their range.
 local function check_sizes(graph, at)
   if at == nil then return end
   if type(at) ~= "table" then
@@ -349,7 +349,7 @@ local function check_sizes(graph, at)
   end
   local known = {}
   local function note(size)
-    for _, symbol in ipairs(size:symbols()) do known[symbol:name()] = true end
+    for _, symbol in ipairs(size:symbols()) do known[symbol:name()] = symbol end
   end
   for _, size in pairs(graph.sizes) do note(size) end
   for _, tensor in pairs(graph.tensors) do
@@ -361,9 +361,11 @@ local function check_sizes(graph, at)
   end
   errors.check_keys(KIND, at, known, "at")
   for name, n in pairs(at) do
-    if math.type(n) ~= "integer" or n < 0 then
-      errors.raise(KIND, ("a whole number from 0 on expected, got %s"):format(tostring(n)),
-        { path = "at." .. name })
+    local low, high = known[name]:bounds()
+    if math.type(n) ~= "integer" or low and low:le(n) == false
+      or high and core.int(n):le(high) == false then
+      errors.raise(KIND, ("a whole number from %s to %s expected, got %s"):format(
+        tostring(low or "-inf"), tostring(high or "inf"), tostring(n)), { path = "at." .. name })
     end
   end
 end

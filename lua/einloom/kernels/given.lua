@@ -14,11 +14,11 @@ local function fail(path, message) errors.raise(KIND, message, { path = path }) 
 
 -- ---- hints ---------------------------------------------------------------------------------
 
--- The names of all sizes that are symbols.
+-- All sizes that are symbols, by name.
 local function symbols_of(state)
   local symbols = {}
   local function note(size)
-    for _, symbol in ipairs(size and size:symbols() or {}) do symbols[symbol:name()] = true end
+    for _, symbol in ipairs(size and size:symbols() or {}) do symbols[symbol:name()] = symbol end
   end
   for _, size in pairs(state.sizes) do note(size) end
   for _, tensor in pairs(state.tensors) do
@@ -29,14 +29,18 @@ local function symbols_of(state)
   return symbols
 end
 
-local function hint_of(hint, path)
+local function hint_of(symbol, hint, path)
   if type(hint) ~= "number" then
     fail(path, ("a whole number expected, got %s"):format(type(hint) == "string"
       and "'" .. hint .. "'" or type(hint)))
   end
   local whole = math.tointeger(hint)
   if not whole then fail(path, ("%s is no whole number"):format(tostring(hint))) end
-  if whole < 0 then fail(path, ("%d is less than 0"):format(whole)) end
+  local low, high = symbol:bounds()
+  if low and low:le(whole) == false or high and core.int(whole):le(high) == false then
+    fail(path, ("%d is not in the range of %s, which is %s to %s"):format(whole, symbol:name(),
+      tostring(low or "-inf"), tostring(high or "inf")))
+  end
   return whole
 end
 
@@ -48,15 +52,13 @@ end
 function given.hints(hints, state)
   local known, read = symbols_of(state), {}
   for key, hint in pairs(hints) do
-    local symbol = core.is_expr(key) and key:kind() == "sym" and key
-      or type(key) == "string" and core.symbol(key)
-    local name = symbol and symbol:name() or tostring(key)
+    local name = core.is_expr(key) and key:kind() == "sym" and key:name() or tostring(key)
     local path = "hints." .. name
     if not known[name] then
       fail(path, ("no size is the symbol '%s'%s"):format(name,
         errors.hint(name, errors.keys(known))))
     end
-    read[symbol or core.symbol(name)] = hint_of(hint, path)
+    read[known[name]] = hint_of(known[name], hint, path)
   end
   return read
 end

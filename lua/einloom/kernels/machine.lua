@@ -12,6 +12,9 @@ local machine = {}
 --- Raises an error object where no kernel runs on the machine as a whole.
 ---@param arch einloom.Arch
 function machine.check(arch)
+  if not require "einloom.arch".is(arch) then
+    errors.raise("bad_argument", "a kernel is mapped on a machine: loom.arch { ... } expected")
+  end
   for _, component in ipairs(arch.nodes) do
     if component.class == "Fork" then
       errors.raise("no_mapping", "the machine has a fork: a kernel runs on one compute unit")
