@@ -102,9 +102,33 @@ local function telescope(out, p, n, names, amount)
   end
 end
 
+-- A text of an item by what its functions are worth: the same whatever came before in a session,
+-- which the order in formulas is not.
+local function key_of(domain, item)
+  local names, parts = {}, { ("%+.10e"):format(item.coefficient) }
+  for v in pairs(item.functions) do names[#names + 1] = v end
+  table.sort(names)
+  for _, v in ipairs(names) do
+    parts[#parts + 1] = ("%s %.10e %.10e"):format(v, domain.range(v, item.functions[v]))
+  end
+  return table.concat(parts, ";")
+end
+
+local function sorted(domain, list)
+  local keys, copy = {}, table.move(list, 1, #list, 1, {})
+  for i, item in ipairs(list) do keys[item] = { key_of(domain, item), i } end
+  table.sort(copy, function(a, b)
+    local x, y = keys[a], keys[b]
+    if x[1] ~= y[1] then return x[1] < y[1] end
+    return x[2] < y[2]
+  end)
+  return copy
+end
+
 -- Negative items against positive ones that are nowhere smaller, as far as they reach.
 local function pair(domain, list, inner)
   local out = {}
+  list = sorted(domain, list)
   for _, n in ipairs(list) do
     local constant = next(n.functions) == nil and not inner
     while n.coefficient < 0 and not constant do
