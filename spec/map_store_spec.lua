@@ -5,6 +5,7 @@
 local core = require "einloom.core"
 local files = require "support.files"
 local program = require "support.program"
+local sqlite = require "einloom.store.sqlite"
 local store = require "einloom.store"
 
 local command = files.command
@@ -101,6 +102,63 @@ describe("a search with a store", function()
       local _, _, err = command("map", cases, "--case", "chain1_simple_E", "--seed", "7",
         "--store", path)
       assert.matches("search.seed is 7 here and 1 in the store", err, 1, true)
+    end)
+  end)
+
+  it("is refused by name where it was tampered with, and left as it is", function()
+    with_folder(function(folder)
+      local whole, path = folder .. "/whole.db", folder .. "/s.db"
+      answer_of("chain1_simple_E", "--store", whole)
+      for statement, expected in pairs {
+        ["DELETE FROM point WHERE position = 1"] = "unit %d+",
+        ["DELETE FROM point"] = "unit %d+ has 0 points instead of %d+",
+        ["UPDATE point SET position = position + 7 WHERE position = 1"] = "point 1 of unit",
+        ["UPDATE unit SET points = points + 1"] = "unit %d+ has %d+ points instead of %d+",
+        ["UPDATE point SET tiles = '[3]'"] = "tiles? expected",
+        ["UPDATE point SET tiles = '3'"] = "the tiles of point 1 of unit %d+ are no integers",
+        ["UPDATE point SET tiles = '[3'"] = "point 1 of unit %d+ holds no JSON",
+        ["UPDATE point SET figures = '[\"a\",null]'"] = "the figures of point 1 of unit",
+        ["UPDATE point SET figures = '[1]'"] = "costs something else here than noted",
+        ["UPDATE search SET value = '{}' WHERE key = 'identity'"] = "of which search it is",
+        ["UPDATE search SET value = '[]' WHERE key = 'shard'"] = "of which shard it is",
+      } do
+        files.copy(whole, path)
+        local db = sqlite.open(path, 0x65696e6c)
+        db:run(statement)
+        db:close()
+        local before = files.read(path)
+        local status, out, err = command("map", cases, "--case", "chain1_simple_E", "--store", path)
+        assert.are.same({ 1, "" }, { status, out }, statement)
+        assert.are.equal(1, select(2, err:gsub("\n", "")), err)
+        assert.are.equal("einloom: " .. path .. ": ", err:sub(1, #path + 11))
+        assert.matches(expected, err)
+        assert.is_nil(err:find(".lua", 1, true), err)
+        assert.are.equal(before, files.read(path), statement)
+        local _, listed, problem = command("runs", path)
+        assert.is_nil(listed:find "killed")
+        assert.is_nil(problem:find(".lua", 1, true), problem)
+      end
+      local before = files.read(whole)
+      assert.are.equal(1, (command("map", cases, "--case", "chain1_simple_L", "--store", whole)))
+      assert.are.equal(before, files.read(whole))
+      assert.matches(" done ", select(2, command("runs", whole)), 1, true)
+    end)
+  end)
+
+  it("is named where runs and merge find it damaged", function()
+    with_folder(function(folder)
+      local path = folder .. "/s.db"
+      answer_of("chain1_simple_E", "--store", path)
+      local db = sqlite.open(path, 0x65696e6c)
+      db:run "UPDATE search SET value = '{\"a\":1}' WHERE key = 'identity'"
+      db:close()
+      for _, name in ipairs { "runs", "merge" } do
+        local status, _, err = command(name, path)
+        assert.are.equal(1, status)
+        assert.are.equal("einloom: " .. path .. ": ", err:sub(1, #path + 11))
+        assert.are.equal(1, select(2, err:gsub("\n", "")), err)
+        assert.is_nil(err:find(".lua", 1, true), err)
+      end
     end)
   end)
 

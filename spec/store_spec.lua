@@ -146,6 +146,17 @@ describe("a store", function()
     assert.matches("install the Debian package lua-sql-sqlite3", message, 1, true)
   end)
 
+  it("refuses points that have a hole", function()
+    with_path(function(path)
+      local s = store.open(path, search(), units)
+      s:keep(1, points, 1)
+      s.db:run "DELETE FROM point WHERE position = 1"
+      assert.are.equal(path .. ": the store is damaged: point 1 of unit 1 is missing",
+        refusal(s.known, s))
+      s:close()
+    end)
+  end)
+
   it("refuses another version", function()
     with_path(function(path)
       store.open(path, search(), units):close()

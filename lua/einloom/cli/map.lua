@@ -85,11 +85,9 @@ local function open_store(args, space, shard, given, identity)
   local data = require "einloom.store.problem".data(space)
   data.search = identity
   local units = args.strategy == "optimal" and space:units() or {}
-  local kept = require "einloom.store".open(args.store, {
+  return require "einloom.store".open(args.store, {
     identity = data, shard = shard, source = { lines = given.source, names = given.names },
   }, units)
-  kept:begin()
-  return kept
 end
 
 -- A search, and what it does before anything is said about it.
@@ -99,9 +97,10 @@ local function start(space, options, shard, kept)
     return space:search(options), function() end
   end
   local position = kept and kept:position()
-  local search = position and space:resume(position, {
-    time = options.time, strategy = options.strategy,
-  }) or space:search(options)
+  local limits = { time = options.time, strategy = options.strategy }
+  local search = position
+    and require "einloom.store".trust(kept.path, space.resume, space, position, limits)
+    or space:search(options)
   return search, function() if kept then kept:keep_position(search:save()) end end
 end
 

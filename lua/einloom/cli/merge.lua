@@ -85,13 +85,14 @@ end
 
 local function whole_ledger(parts)
   local all = require "einloom.store.ledger".new { number = 1, of = 1 }
-  for _, part in ipairs(parts) do all:know(part:known()) end
+  for _, part in ipairs(parts) do all:know(part:known(), part.path) end
   return all
 end
 
 local function run(parts, args)
   local first = parts[1]
-  local space = require "einloom.store.problem".space(first.search.identity)
+  local trust = require "einloom.store".trust
+  local space = trust(first.path, require "einloom.store.problem".space, first.search.identity)
   first:check_units(space:units())
   local search = space:search {
     strategy = "optimal", ledger = whole_ledger(parts),
@@ -100,7 +101,7 @@ local function run(parts, args)
   local stopped = drive.run(search, {
     shown = terminal.is_terminal(), keep = function() end,
   })
-  local source = first.search.source
+  local source = first.search.source or {}
   return answer.give(search, answer.points(search), stopped,
     { source = source.lines, names = source.names, strategy = "optimal" }, args)
 end

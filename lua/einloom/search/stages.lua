@@ -54,7 +54,11 @@ function stages.add_units(work)
     local known = ledger and ledger:known(i) or before[i]
     if known or ledger and not ledger:mine(i) then
       work.engine:leave(unit)
-      work.engine:insert(unit, known or {})
+      if known and ledger then
+        ledger:trust(i, work.engine.insert, work.engine, unit, known)
+      else
+        work.engine:insert(unit, known or {})
+      end
       work.finished[i] = known and true
     else
       table.insert(work.pending[unit.einsum], i)

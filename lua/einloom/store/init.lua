@@ -38,11 +38,34 @@ local tables = {
 local Store = {}
 Store.__index = Store
 
-local function refuse(path, message) errors.raise(KIND, message, { file = path }) end
+local function refuse(path, message)
+  local problem = errors.new(KIND, message, { file = path })
+  error(problem, 0)
+end
 
-local function decode(path, text)
+local function damaged(path, what, ...)
+  refuse(path, "the store is damaged: " .. what:format(...))
+end
+
+--- What a function answers that works with what a store holds: where it fails, the store is
+--- damaged.
+---@param path string
+---@param work function
+---@return any
+function store.trust(path, work, ...)
+  local answers = table.pack(pcall(work, ...))
+  if answers[1] then return table.unpack(answers, 2, answers.n) end
+  local problem = answers[2]
+  local message = type(problem) == "table" and problem.message
+  if message and problem.kind == KIND and not problem.file then refuse(path, message) end
+  if message and (problem.kind == KIND or problem.kind == "stopped") then error(problem, 0) end
+  return damaged(path, "%s", tostring(message or problem):gsub("^[^\n]-:%d+: ", "")
+    :match "^[^\n]*")
+end
+
+local function decode(path, text, place)
   local ok, value = pcall(core.json.decode, text)
-  if not ok then refuse(path, "the store is damaged: " .. errors.printable(tostring(value))) end
+  if not ok then damaged(path, "%s holds no JSON", place) end
   return value
 end
 
@@ -59,7 +82,32 @@ end
 local function read_values(db)
   local values = {}
   for _, row in ipairs(db:rows "SELECT key, value FROM search") do
-    values[row[1]] = decode(db.path, row[2])
+    values[row[1]] = decode(db.path, row[2], row[1])
+  end
+  return values
+end
+
+local function is_text(x) return type(x) == "string" end
+
+local function is_list(list, is)
+  for key, x in pairs(type(list) == "table" and list or { false }) do
+    if math.type(key) ~= "integer" or not is(x) then return false end
+  end
+  return true
+end
+
+-- Raises unless there is what says what is searched, which part of it, and how a script gets there.
+local function check_values(path, values)
+  local identity_there, shard, source = values.identity, values.shard, values.source
+  if type(identity_there) ~= "table" or next(identity_there) == nil then
+    damaged(path, "it does not say of which search it is")
+  end
+  if type(shard) ~= "table" or math.type(shard.number) ~= "integer"
+    or math.type(shard.of) ~= "integer" or shard.number < 1 or shard.number > shard.of then
+    damaged(path, "it does not say of which shard it is")
+  end
+  if source and not (is_list(source.lines, is_text) and is_list(source.names, is_text)) then
+    damaged(path, "it does not say where workload and architecture are from")
   end
   return values
 end
@@ -124,11 +172,11 @@ function store.is_mine(shard, number) return (number - 1) % shard.of == shard.nu
 ---@return einloom.Store
 function store.open(path, search, units)
   local db = sqlite.open(path, APPLICATION)
-  local self = setmetatable({ path = path, db = db, search = search }, Store)
+  local self = setmetatable({ path = path, db = db, search = search, began = core.clock() }, Store)
   local ok, problem = pcall(function()
     if db:is_empty() then return create(db, search, units) end
     check_version(db)
-    check_identity(path, search, read_values(db))
+    check_identity(path, search, check_values(path, read_values(db)))
     self:check_units(units)
   end)
   if ok then return self end
@@ -144,7 +192,7 @@ function store.read(path)
   local ok, values = pcall(function()
     if db:is_empty() then refuse(path, "the store is empty: its search has not begun") end
     check_version(db)
-    return read_values(db)
+    return check_values(path, read_values(db))
   end)
   if not ok then
     db:close()
@@ -159,30 +207,45 @@ Store.__close = Store.close
 
 -- ---- units and points -----------------------------------------------------------------------
 
+local function is_integer(x) return math.type(x) == "integer" end
+
+local function is_figure(x) return type(x) == "number" or x == "inf" end
+
+local function read_point(path, row)
+  local place = ("point %s of unit %s"):format(row[2], row[1])
+  local tiles, figures = decode(path, row[3], place), decode(path, row[4], place)
+  if not is_list(tiles, is_integer) then damaged(path, "the tiles of %s are no integers", place) end
+  if not is_list(figures, is_figure) then
+    damaged(path, "the figures of %s are no numbers", place)
+  end
+  return { tiles = tiles, figures = figures }
+end
+
 local function read_known(self)
-  local known, n = {}, {}
+  local known, n, last = {}, {}, {}
   for _, row in ipairs(self.db:rows "SELECT number, points FROM unit WHERE seconds IS NOT NULL") do
-    known[row[1]], n[row[1]] = {}, row[2]
+    known[row[1]], n[row[1]], last[row[1]] = {}, row[2], 0
   end
   for _, row in ipairs(self.db:rows [[
       SELECT unit, position, tiles, figures FROM point ORDER BY unit, position]]) do
-    known[row[1]][row[2]] = {
-      tiles = core.json.decode(row[3]), figures = core.json.decode(row[4]),
-    }
+    local number, position = row[1], row[2]
+    if not known[number] then damaged(self.path, "unit %s has points unfinished", number) end
+    if position ~= last[number] + 1 then
+      damaged(self.path, "point %d of unit %d is missing", last[number] + 1, number)
+    end
+    known[number][position], last[number] = read_point(self.path, row), position
   end
-  for number, points in pairs(known) do
-    assert(#points == n[number], ("points of unit %d are missing"):format(number))
+  for number, points in pairs(n) do
+    if last[number] ~= points then
+      damaged(self.path, "unit %d has %d points instead of %s", number, last[number], points)
+    end
   end
   return known
 end
 
 --- The finished units: number -> list of points {tiles =, figures =}.
 ---@return table<integer, table[]>
-function Store:known()
-  local ok, known = pcall(read_known, self)
-  if ok or errors.is(known) and known.kind == KIND then return ok and known or error(known, 0) end
-  return refuse(self.path, "the store is damaged: " .. errors.printable(tostring(known)))
-end
+function Store:known() return store.trust(self.path, read_known, self) end
 
 --- Keeps a finished unit: once this returns, it outlives the process.
 ---@param number integer
@@ -194,6 +257,7 @@ function Store:keep(number, points, seconds, counts)
   for i, point in ipairs(points) do
     rows[i] = { number, i, identity.encode(point.tiles), identity.encode(point.figures) }
   end
+  self:begin()
   self.db:transaction(function()
     self.db:run("UPDATE unit SET seconds = ?, points = ?, counts = ? WHERE number = ?", seconds,
       #points, identity.encode(counts or {}), number)
@@ -224,7 +288,7 @@ end
 function Store:counts()
   local sums = {}
   for _, row in ipairs(self.db:rows "SELECT counts FROM unit WHERE counts IS NOT NULL") do
-    for name, count in pairs(decode(self.path, row[1])) do
+    for name, count in pairs(decode(self.path, row[1], "counts")) do
       sums[name] = (sums[name] or 0) + count
     end
   end
@@ -233,15 +297,16 @@ end
 
 -- ---- sessions and answers -------------------------------------------------------------------
 
---- Notes that this process works at the search now.
+--- Notes that this process works at the search since it opened the store: before the first thing
+--- that is kept, so that a store that is refused stays as it is.
 function Store:begin()
+  if self.session then return end
+  self.db:log()
   self.db:run("INSERT INTO session (began, seconds) VALUES (?, 0)", os.date "!%Y-%m-%dT%H:%M:%SZ")
   self.session = self.db:rows("SELECT max(number) FROM session")[1][1]
-  self.began = core.clock()
 end
 
 function Store:note_time()
-  if not self.session then return end
   self.db:run("UPDATE session SET seconds = ? WHERE number = ?", core.clock() - self.began,
     self.session)
 end
@@ -249,6 +314,7 @@ end
 --- Keeps where a search stands that has no units of work.
 ---@param saved table plain data
 function Store:keep_position(saved)
+  self:begin()
   self.db:transaction(function()
     self.db:run("INSERT OR REPLACE INTO search VALUES ('position', ?)", identity.encode(saved))
     self:note_time()
@@ -259,7 +325,7 @@ end
 ---@return table?
 function Store:position()
   local row = self.db:rows("SELECT value FROM search WHERE key = 'position'")[1]
-  return row and decode(self.path, row[1])
+  return row and decode(self.path, row[1], "position")
 end
 
 --- Keeps how the session ended ("done", or what stopped it) and what it found.
@@ -270,6 +336,7 @@ function Store:finish(ended, answer)
   for i, point in ipairs(answer) do
     rows[i] = { i, identity.encode(point.figures), point.mapping }
   end
+  self:begin()
   self.db:transaction(function()
     self:note_time()
     self.db:run("UPDATE session SET ended = ? WHERE number = ?", ended, self.session)
@@ -293,7 +360,7 @@ end
 function Store:answer()
   local list = {}
   for i, row in ipairs(self.db:rows "SELECT figures, mapping FROM answer ORDER BY position") do
-    list[i] = { figures = decode(self.path, row[1]), mapping = row[2] }
+    list[i] = { figures = decode(self.path, row[1], "answer"), mapping = row[2] }
   end
   return list
 end

@@ -18,18 +18,19 @@ Ledger.__index = Ledger
 ---@return einloom.Ledger
 function ledger.new(shard, kept)
   local self = setmetatable({
-    shard = shard, points = {}, whole = shard.of == 1, n_known = 0, store = kept,
+    shard = shard, points = {}, paths = {}, whole = shard.of == 1, n_known = 0, store = kept,
   }, Ledger)
-  if kept then self:know(kept:known()) end
+  if kept then self:know(kept:known(), kept.path) end
   return self
 end
 
 --- Takes units with their points as known.
 ---@param known table<integer, table[]>
-function Ledger:know(known)
+---@param path string of the store that knows them
+function Ledger:know(known, path)
   for number, points in pairs(known) do
     if not self.points[number] then self.n_known = self.n_known + 1 end
-    self.points[number] = points
+    self.points[number], self.paths[number] = points, path
   end
 end
 
@@ -37,6 +38,15 @@ end
 ---@param number integer
 ---@return table[]?
 function Ledger:known(number) return self.points[number] end
+
+--- Calls work(...), which takes up what is known of a unit: where that fails, the store that knows
+--- it is damaged.
+---@param number integer
+---@param work function
+function Ledger:trust(number, work, ...)
+  if not self.paths[number] then return work(...) end
+  return store.trust(self.paths[number], work, ...)
+end
 
 --- Whether a unit is to be explored by this search.
 ---@param number integer

@@ -61,15 +61,13 @@ local function exists(path)
   return file ~= nil
 end
 
--- Takes the file for this process till it is closed. What is committed outlives a killed process;
--- a file of one piece is left when it is closed.
+-- Takes the file for this process till it is closed; only an empty one is written to.
 local function take(db, application)
-  db:rows "PRAGMA journal_mode = WAL"
-  db:rows "PRAGMA synchronous = NORMAL"
   db:run "BEGIN EXCLUSIVE"
-  if db:is_empty() then db:run(("PRAGMA application_id = %d"):format(application)) end
+  local is_new = db:is_empty()
+  if is_new then db:run(("PRAGMA application_id = %d"):format(application)) end
   db:run "COMMIT"
-  db.taken = true
+  if is_new then db:log() end
 end
 
 local function check(db, application)
@@ -142,6 +140,15 @@ function Database:rows(statement, ...)
   return list
 end
 
+--- Before the first change: what is committed outlives a killed process from here on; a file of one
+--- piece is left when it is closed.
+function Database:log()
+  if self.logged then return end
+  self:rows "PRAGMA journal_mode = WAL"
+  self:rows "PRAGMA synchronous = NORMAL"
+  self.logged = true
+end
+
 --- Whether nothing was ever put into the file.
 ---@return boolean
 function Database:is_empty() return #self:rows "SELECT 1 FROM sqlite_master LIMIT 1" == 0 end
@@ -174,7 +181,7 @@ end
 --- Closes the file; more than once does nothing.
 function Database:close()
   if not self.connection then return end
-  if self.taken then pcall(run, self, "PRAGMA journal_mode = DELETE") end
+  if self.logged then pcall(run, self, "PRAGMA journal_mode = DELETE") end
   self.connection:close()
   self.environment:close()
   self.connection, self.environment = nil, nil
