@@ -196,3 +196,27 @@ describe("a candidate", function()
       message { choices = { { template = 13, tiles = {} }, {} } })
   end)
 end)
+
+describe("a least share that memories are too small for", function()
+  local w = loom.workload {
+    sizes = { m = 4, k = 2, n = 2 }, bits = { All = 8, Outputs = 16 }, "Z[m,n] = A[m,k] * B[k,n]",
+  }
+  local a = loom.arch {
+    loom.memory { "DRAM", size = math.huge, keep = "All", read = { energy = 10 } },
+    loom.memory { "GLB", size = 40, keep = "All" }, loom.fanout { "PE", x = { 2, min_usage = 1 } },
+    loom.compute { "MAC", energy = 1 },
+  }
+
+  it("is evaluated as the strategy optimal found it", function()
+    local space = loom.space(w, a)
+    local point = space:search().points[1]
+    local figures = assert(space:evaluate(point.candidate))
+    assert.are.equal(point.energy, figures.energy)
+    local r = assert(loom.analyze(w, a, space:mapping(point.candidate), { model = "reference" }))
+    assert.are.equal(point.energy, r:energy():tonumber())
+    local choice = point.candidate.choices[1]
+    assert.is_true(choice.fullest)
+    choice.fullest = nil
+    assert.are.same({ nil, "min_usage:PE.x" }, { space:evaluate(point.candidate) })
+  end)
+end)

@@ -58,10 +58,24 @@ local function reasons_of(search)
   return lines
 end
 
+-- Whether a dimension asks for a least share.
+local function asks_for_shares(arch)
+  for _, component in ipairs(require "einloom.readonly".raw(arch).components) do
+    for _, dim in ipairs(component.spatial or {}) do
+      if dim.min_usage then return true end
+    end
+  end
+  return false
+end
+
 -- Says why there is nothing.
 local function nothing(search)
   local lines = reasons_of(search)
   table.insert(lines, 1, "no mapping fits")
+  if not search:progress().falls and asks_for_shares(search.space.arch) then
+    lines[#lines + 1] = "min_usage: where memories are too small for the fullest use of a "
+      .. "dimension, only the strategy optimal goes on with less"
+  end
   terminal.complain(table.concat(lines, "\n  "))
 end
 

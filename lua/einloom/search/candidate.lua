@@ -21,6 +21,8 @@ local candidate = {}
 ---@field tiles integer[] of its loops, outermost first
 ---@field fused? string[] variables of the fused loops with several trips, in the order that fits
 --- the other einsums; that of the template without it
+---@field fullest? boolean found by the strategy optimal, where limits leave no tiles for a fuller
+--- use of dimensions with a least share
 
 -- The choice for an einsum; a candidate that is none is a mistake, not a rule that is broken.
 local function choice_of(space, c, i)
@@ -46,7 +48,9 @@ local function part_of(space, c, i, only_mapping)
   local choice, step = choice_of(space, c, i), space.steps[i]
   local own = nest.of(space, space.shape_of[i], choice.template)
   local trips, rule = rules.trips_of(step, own, choice.tiles)
-  if trips and not only_mapping then rule = rules.loops(space.options, step, own, choice.tiles) end
+  if trips and not only_mapping then
+    rule = rules.loops(space.options, step, own, choice.tiles, choice.fullest)
+  end
   if rule then return nil, rule end
   local order = joint.order(step, own, trips, choice.fused)
   if not order then return nil, "fused:" .. step.einsum end

@@ -6,6 +6,8 @@ local analysis = require "einloom.search.analysis"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local goals = require "einloom.search.goals"
+local nest = require "einloom.search.nest"
+local rules = require "einloom.search.rules"
 
 local engine = {}
 
@@ -347,6 +349,15 @@ function Engine:bound()
   return goals.complete(figures)
 end
 
+-- Whether the core took a choice though the template has a fuller use of dimensions with a least
+-- share: it does where limits leave no tiles for that one.
+local function lacks_share(space, i, number, tiles)
+  if space.options.mapping then return false end
+  local own = nest.of(space, space.shape_of[i], number)
+  local rule = rules.loops(space.options, space.steps[i], own, tiles)
+  return rule ~= nil and rule:find("min_usage:", 1, true) == 1
+end
+
 -- What a result chooses for each einsum.
 local function candidate_of(self, result)
   local choices = {}
@@ -354,7 +365,10 @@ local function candidate_of(self, result)
     local number, tiles, variables = self.built:choice(result, i - 1)
     local names = {}
     for k, v in ipairs(variables) do names[k] = step.variables[v + 1] end
-    choices[i] = { template = number + 1, tiles = tiles, fused = names }
+    choices[i] = {
+      template = number + 1, tiles = tiles, fused = names,
+      fullest = lacks_share(self.space, i, number + 1, tiles) or nil,
+    }
   end
   return { choices = choices }
 end

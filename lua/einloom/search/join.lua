@@ -34,14 +34,16 @@ end
 local function each_order(space, i, choice, visit)
   local step = space.steps[i]
   local own = nest.of(space, space.shape_of[i], choice.template)
-  local rule, trips = rules.loops(space.options, step, own, choice.tiles)
+  local rule, trips = rules.loops(space.options, step, own, choice.tiles, choice.fullest)
   if rule then
     errors.raise("bad_candidate", ("a part of %s breaks a rule: %s"):format(step.einsum, rule))
   end
   local function with(loops)
     local part = { nest = own, tiles = choice.tiles, trips = trips, order = loops }
-    visit({ template = choice.template, tiles = choice.tiles, fused = names_of(step, own, loops) },
-      fill.places(step, part))
+    visit({
+      template = choice.template, tiles = choice.tiles, fused = names_of(step, own, loops),
+      fullest = choice.fullest,
+    }, fill.places(step, part))
   end
   if choice.fused then return with(assert(joint.order(step, own, trips, choice.fused))) end
   orders(own, joint.order(step, own, trips), with)

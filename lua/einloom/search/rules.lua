@@ -213,14 +213,17 @@ end
 ---@param step einloom.SearchStep
 ---@param nest einloom.Nest
 ---@param tiles integer[]
+---@param is_fullest? boolean limits leave no fuller use of dimensions with a least share
 ---@return string? rule
 ---@return integer[]? trips
-function rules.loops(options, step, nest, tiles)
+function rules.loops(options, step, nest, tiles, is_fullest)
   local trips, none = rules.trips_of(step, nest, tiles)
   if not trips then return none end
+  local uses = check_uses(nest, trips)
+  if is_fullest and uses and uses:find("min_usage:", 1, true) == 1 then uses = nil end
   local rule = check_fused(options, step, nest, trips)
     or options.one_spatial_dim_per_variable and check_dimensions(step, nest, trips)
-    or check_uses(nest, trips) or check_bounds(nest, trips)
+    or uses or check_bounds(nest, trips)
   if rule then return rule end
   return nil, trips
 end
