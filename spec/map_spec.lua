@@ -282,3 +282,62 @@ return loom.arch {
     end)
   end)
 end)
+
+describe("what others wrote", function()
+  local function refused(text, suffix, option, ...)
+    local given = table.pack(...)
+    return files.scratch(text, function(path)
+      local status, out, err
+      with_files(function(w, a)
+        status, out, err = command("map", w, a, option, path, table.unpack(given))
+      end)
+      assert.are.equal("", out)
+      return status, err, path
+    end, suffix)
+  end
+
+  it("ends at the limit of time wherever it is", function()
+    local status, err = refused("return function() while true do end end", ".lua", "--strategy",
+      "--time-limit", "0.05")
+    assert.are.same({ 75, "einloom: stopped before anything was found\n" }, { status, err })
+  end)
+
+  it("fails with its own lines alone", function()
+    local status, err, path = refused('local function f() error "boom" end\n'
+      .. "return function() f() end", ".lua", "--strategy")
+    assert.are.equal(1, status)
+    assert.are.equal(1, select(2, err:gsub("stack traceback", "")), err)
+    assert.truthy(err:find(path .. ":1: boom\nstack traceback:\n\t", 1, true), err)
+    for line in err:gmatch "\n\t([^\n]*)" do
+      assert.are.equal(path .. ":", line:sub(1, #path + 1))
+    end
+  end)
+
+  it("cannot keep functions in its checkpoints", function()
+    local status, err = refused("return function(_, s) s:checkpoint { a = { print } } end", ".lua",
+      "--strategy")
+    assert.are.equal(1, status)
+    assert.matches("state[a][1] of a checkpoint is a function", err, 1, true)
+  end)
+
+  it("says that nothing was tried where nothing was", function()
+    local status, err = refused("return function() end", ".lua", "--strategy")
+    assert.are.same({ 1, "einloom: nothing was tried\n" }, { status, err })
+    with_files(function(w, a)
+      local _, _, message = command("map", w, a, "--strategy", "random", "--evaluations", "0")
+      assert.are.equal("einloom: nothing was tried\n", message)
+    end)
+  end)
+
+  it("as mappings to keep names the file, the line and what is near", function()
+    for text, expected in pairs {
+      ["Main: A\nGlb ? A\n...\nMAC\n"] = ":2:5: expected the end of the line",
+      ["Main: A\nGlb: Q\n...\nMAC\n"] = ":2:1: unknown tensor Q; known: A, B, Z",
+      ["Main: A\nGbl: A\n...\nMAC\n"] = ":2:1: no component Gbl; nearest: Glb",
+    } do
+      local status, err, path = refused(text, "", "--keep")
+      assert.are.equal(1, status)
+      assert.truthy(err:find(path .. expected, 1, true), err)
+    end
+  end)
+end)

@@ -188,7 +188,7 @@ describe("a strategy of one's own", function()
     local search = new():search { strategy = function() error "lost the way" end }
     local ok, problem = pcall(search.run, search)
     assert.is_false(ok)
-    assert.is_truthy(problem:find("search_run_spec.lua:%d+: lost the way"))
+    assert.is_truthy(tostring(problem):find("search_run_spec.lua:%d+: lost the way"))
     assert.is_false(search:step())
   end)
 end)

@@ -112,6 +112,21 @@ function errors.traceback(text)
   return text .. "\nstack traceback:\n" .. table.concat(lines, "\n", 1, last)
 end
 
+--- The lines of a coroutine that failed, without functions of this folder; nil where none are left.
+---@param routine thread
+---@return string?
+function errors.traceback_of(routine)
+  local lines = {}
+  for level = 0, 60 do
+    local info = debug.getinfo(routine, level, "Sl")
+    if not info then break end
+    if info.currentline > 0 and info.source:sub(1, #here) ~= here then
+      lines[#lines + 1] = debug.traceback(routine, nil, level):match "\n(\t[^\n]*)"
+    end
+  end
+  return #lines > 0 and "stack traceback:\n" .. table.concat(lines, "\n") or nil
+end
+
 --- Whether a value is an error object of this module.
 ---@return boolean
 function errors.is(value)

@@ -100,7 +100,7 @@ function space.new(w, a, given)
     errors.raise("bad_argument", "in the model exact a search has perfect factors only",
       { path = "options of loom.space", name = "temporal_factors" })
   end
-  if all.mapping then all.mapping = pattern.new(all.mapping, w) end
+  if all.mapping then all.mapping = pattern.new(all.mapping, w, a) end
   local case = { workload = w, arch = a, options = all, objective = all.minimise }
   local list = steps.of(case)
   local shapes, shape_of = shapes_of(case, list)

@@ -70,6 +70,8 @@ end
 
 -- Says why there is nothing.
 local function nothing(search)
+  local p = search:progress()
+  if p.candidates == 0 and not p.falls then return terminal.complain "nothing was tried" end
   local lines = reasons_of(search)
   table.insert(lines, 1, "no mapping fits")
   if not search:progress().falls and asks_for_shares(search.space.arch) then

@@ -43,6 +43,7 @@ function drive.run(search, options)
   local signals, last = interrupts(), core.clock()
   local width = options.shown and terminal.width()
   signals.catch(core.default, options.time)
+  search.interrupted = signals.caught
   local ok, more, stopped
   repeat
     ok, more, stopped = pcall(step, search, signals)

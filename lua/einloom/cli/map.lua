@@ -25,7 +25,8 @@ function map.declare(parser)
   command:option("--set", "An option of the strategy, NAME=VALUE."):args(1):count "*"
   command:option("--seed", "Seed of strategies that draw at random.")
   command:option("--evaluations", "Mappings that are evaluated, at most.")
-  command:option("--time-limit", "Seconds, after which the best so far is the answer.")
+  command:option("--time-limit", "Seconds, after which the best so far is the answer; "
+    .. "strategies then have no number of evaluations of their own.")
     :target "time_limit"
   command:option("--store", "A file that keeps what was found: the same command goes on where it "
     .. "was stopped or killed.")

@@ -127,7 +127,7 @@ end
 local function read_mapping(path)
   local loom = require "einloom"
   local text = input.read_file(path)
-  if not path:match "%.lua$" then return loom.mapping(text) end
+  if not path:match "%.lua$" then return loom.mapping(text, { name = path }) end
   local value = input.run_lua(path, text)[1]
   local parts = parts_of(value)
   return parts and parts.mapping or value

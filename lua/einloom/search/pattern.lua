@@ -90,6 +90,23 @@ local function einsum_of(node, w)
   return w.einsums[1].name
 end
 
+-- Raises unless a holder and what it holds are there.
+local function check_holder(node, w, names)
+  if not names[node.component] then
+    refuse(node, ("no component %s%s"):format(node.component, errors.hint(node.component,
+      errors.keys(names))))
+  end
+  local tensors = {}
+  for _, e in ipairs(w.einsums) do
+    for _, t in ipairs(e.tensors) do tensors[t.tensor] = true end
+  end
+  for _, name in ipairs(node.tensors or {}) do
+    if not tensors[name] then
+      refuse(node, ("unknown tensor %s%s"):format(name, errors.hint(name, errors.keys(tensors))))
+    end
+  end
+end
+
 local read_list
 
 -- The branches of a split: its einsums come in the order of the workload.
@@ -122,6 +139,7 @@ function read_list(self, list, above, w)
       end
     else
       if node.tile_shape then check_loop(node) end
+      if node.tensors then check_holder(node, w, self.components) end
       path[#path + 1] = node
     end
   end
@@ -205,10 +223,13 @@ end
 --- What a mapping asks for. Raises where it holds what no search has.
 ---@param m einloom.Mapping
 ---@param workload einloom.Workload
+---@param arch einloom.Arch
 ---@return einloom.Pattern
-function pattern.new(m, workload)
+function pattern.new(m, workload, arch)
   local w, raw = readonly.raw(workload), readonly.raw(m)
-  local self = { nodes = raw.nodes, text = tostring(m), paths = {}, splits = {}, of_node = {} }
+  local self = { nodes = raw.nodes, text = tostring(m), paths = {}, splits = {}, of_node = {},
+    components = {} }
+  for _, name in ipairs(arch:names()) do self.components[name] = true end
   read_list(self, raw.nodes, {}, w)
   check_order(self, w)
   number_variables(self, w)

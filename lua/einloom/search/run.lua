@@ -24,6 +24,7 @@ run.strategies = {
 ---@field ledger? einloom.Ledger what is known of units of work, and takes down what is found
 ---@field rescue? fun() of the strategy: reports the best so far of a search that is stopped
 ---@field remember? fun(): table the state to save, of a strategy that always knows it
+---@field interrupted? fun(): string? why a step is to end at once, for strategies of one's own
 ---@field stopped? string what ended the search early: "time", "evaluations" or "stopped"
 local Search = {}
 Search.__index = Search
@@ -99,6 +100,18 @@ local function limits_of(strategy, options)
   return { time = options.time or math.huge, evaluations = options.evaluations or own }
 end
 
+-- Instructions of a strategy between two looks at the time.
+local look_every = 10000
+
+-- Strategies of others may go on for long between two steps, or for ever.
+local function watch(self)
+  debug.sethook(self.routine, function()
+    local over = self.seconds + core.clock() - self.step_began >= self.limits.time
+    local why = over and "time" or self.interrupted and self.interrupted()
+    if why then error({ kind = "stopped", why = why }, 0) end
+  end, "", look_every)
+end
+
 --- Starts a search; nothing is done before its first step.
 ---@param space einloom.Space
 ---@param options { strategy: string|function|table|nil, seed: integer?, time: number?,
@@ -125,6 +138,7 @@ function run.new(space, options, checkpoint)
   }, Search)
   if checkpoint then self:restore(checkpoint) end
   self.routine = coroutine.create(function() strategy.search(space, self) end)
+  if type(given) ~= "string" then watch(self) end
   return self
 end
 
@@ -149,15 +163,18 @@ function Search:step()
   if self.evaluated >= self.limits.evaluations then finish(self, "evaluations") return false end
   if self.seconds >= self.limits.time then finish(self, "time") return false end
   local start = core.clock()
+  self.step_began = start
   local ok, problem = coroutine.resume(self.routine)
   self.seconds = self.seconds + (core.clock() - start)
   if not ok and type(problem) == "table" and problem.kind == "stopped" then
-    finish(self, "stopped")
+    finish(self, problem.why or "stopped")
     return false
   end
   if not ok then
+    if type(problem) == "string" then
+      problem = errors.new("strategy", problem, { traceback = errors.traceback_of(self.routine) })
+    end
     finish(self, "error")
-    if type(problem) == "string" then problem = debug.traceback(self.routine, problem) end
     error(problem, 0)
   end
   if coroutine.status(self.routine) == "dead" then self.finished = true end
@@ -285,11 +302,23 @@ local function snapshot(self, state)
   }
 end
 
+-- Raises where a state holds what cannot be written down.
+local function check_state(x, place)
+  local kind = type(x)
+  if kind == "table" then
+    for key, value in pairs(x) do check_state(value, ("%s[%s]"):format(place, tostring(key))) end
+  elseif kind ~= "number" and kind ~= "string" and kind ~= "boolean" then
+    errors.raise("bad_search", ("%s of a checkpoint is a %s: only numbers, strings, booleans and "
+      .. "tables can be kept"):format(place, kind))
+  end
+end
+
 --- Remembers where the strategy stands: a search that is resumed starts with `state` in its field
 --- of that name, and with what was found and counted until now. Without a checkpoint it starts
 --- over.
 ---@param state table of numbers, strings, booleans and tables of them
 function Search:checkpoint(state)
+  check_state(state, "state")
   self.mark = snapshot(self, state)
 end
 
