@@ -113,6 +113,22 @@ describe("einloom map", function()
         about.einloom })
       assert.is_nil(about.stopped)
       assert.is_true(about.bound > 0 and about.bound <= about.best and about.candidates > 0)
+      assert.matches('"candidates": %d+,', text)
+    end)
+  end)
+
+  it("names options as they were given, and looks at the certificate first", function()
+    with_files(function(w, a)
+      for _, case in ipairs {
+        { "--minimize", "usage+energy", "einloom: --minimize: a formula is of energy and latency" },
+        { "--minimize", "energy<5", "einloom: --minimize: 'energy<5' is not known never to fall" },
+        { "--max-fused-loops", "x", "einloom: --max-fused-loops: a count" },
+        { "--certificate", "/nonexistent/x", "einloom: --certificate: /nonexistent/x: No such" },
+      } do
+        local status, out, err = command("map", w, a, case[1], case[2])
+        assert.are.same({ 1, "" }, { status, out })
+        assert.matches(case[3], err, 1, true)
+      end
     end)
   end)
 
@@ -272,7 +288,7 @@ return loom.arch {
   it("says what files are wrong with", function()
     with_files(function(w, a)
       local _, _, err = command("map", a, w)
-      assert.matches("the script should return a workload, not a einloom.arch", err, 1, true)
+      assert.matches("the script should return a workload, not an einloom.arch", err, 1, true)
       _, _, err = command("map", w)
       assert.matches("the script should return an architecture behind the workload", err, 1, true)
       files.scratch("return function() end", function(f)

@@ -189,6 +189,10 @@ describe("the model exact", function()
     local ok, e = pcall(function() return loom.space(w, a, { model = "exact" }):search() end)
     assert.is_false(ok)
     assert.truthy(tostring(e):find("a search needs sums of products of tile shapes, not", 1, true))
+    assert.truthy(tostring(e):find("einsum Z in the model exact", 1, true))
+    assert.truthy(tostring(e):find("others can: exhaustive", 1, true))
+    local space = loom.space(w, a, { model = "exact" })
+    assert.are.equal(1, #space:search({ strategy = "exhaustive" }):run().points)
   end)
 
   it("has no certificates", function()
@@ -196,6 +200,27 @@ describe("the model exact", function()
     local written, message = loom.certify.write(found, os.tmpname())
     assert.is_nil(written)
     assert.truthy(message:find("no certificate is about the model exact", 1, true))
+  end)
+end)
+
+describe("bounds of loops", function()
+  local function space_of(bounds)
+    return loom.space(product(), loom.arch {
+      memory("L1", { keep = "All", energy = 10 }),
+      loom.fanout { "PE", x = { 4, loop_bounds = bounds } }, mac,
+    })
+  end
+
+  it("name variables of the workload", function()
+    fails.with("bad_arch", { "arch.PE.x.loop_bounds[1]", "no variable 'mm'", "nearest: m" },
+      function() space_of { { variables = { "mm" }, op = "<=", value = 2 } } end)
+  end)
+
+  it("are a list or one alone", function()
+    local list = space_of { { variables = { "m" }, op = "==", value = 2 } }
+    local one = space_of { variables = { "m" }, op = "==", value = 2 }
+    assert.are.equal(list:fingerprint(), one:fingerprint())
+    assert.are.equal(list:search().points[1].energy, one:search().points[1].energy)
   end)
 end)
 

@@ -58,6 +58,24 @@ local function shapes_of(case, list)
   return shapes, shape_of
 end
 
+-- Raises where an architecture bounds loops of a variable that no einsum has.
+local function check_bounds(w, a)
+  local known = readonly.raw(w).rank_variables
+  for _, component in ipairs(readonly.raw(a).components) do
+    for _, dim in ipairs(component.spatial or {}) do
+      for i, bound in ipairs(dim.loop_bounds or {}) do
+        for _, v in ipairs(bound.variables or {}) do
+          if known[v] == nil then
+            errors.raise("bad_arch", ("no variable '%s' in the workload%s"):format(v,
+              errors.hint(v, errors.keys(known))),
+              { path = ("arch.%s.%s.loop_bounds[%d]"):format(component.name, dim.name, i) })
+          end
+        end
+      end
+    end
+  end
+end
+
 local function check_arguments(w, a)
   local function check(ok, x, position, what)
     if ok then return end
@@ -66,6 +84,7 @@ local function check_arguments(w, a)
   end
   check(workload.is(w), w, 1, "workload")
   check(arch.is(a), a, 2, "architecture")
+  check_bounds(w, a)
   local found = symbols.of(readonly.raw(w), readonly.raw(a), { nodes = {} })
   local names = errors.keys(found)
   if #names > 0 then

@@ -39,7 +39,8 @@ local function about(search, stopped, strategy)
   local p = search:progress()
   return {
     minimise = search.space.case.objective.text, strategy = strategy, seed = search.seed,
-    stopped = stopped, candidates = p.candidates, seconds = p.seconds,
+    stopped = stopped, candidates = math.tointeger(p.candidates) or p.candidates,
+    seconds = p.seconds,
     bound = bound_of(search, p), best = value_of(search, p),
     fallen = p.falls and p.falls.rules or p.fallen,
     model = search.space.options.model, einloom = core.version,
@@ -128,6 +129,22 @@ local function print_points(search, points, stopped, given, json)
     terminal.say(show.script(points, notes_of(search, stopped, given.strategy), given,
       search.space.options.model))
   end
+end
+
+--- Fails where the certificate that is asked for cannot be made or written, before any search.
+---@param space einloom.Space
+---@param args { certificate: string? }
+function answer.check(space, args)
+  local path = args.certificate
+  if not path then return end
+  local refused = require "einloom.certify".refused(space)
+  if refused then terminal.refuse("certificate", refused) end
+  local there = io.open(path, "rb")
+  if there then there:close() end
+  local file, message = io.open(path, "ab")
+  if not file then terminal.refuse("file", "--certificate: " .. message) end
+  file:close()
+  if not there then os.remove(path) end
 end
 
 --- Options of commands that have an answer.

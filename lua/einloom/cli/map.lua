@@ -121,6 +121,7 @@ function map.run(args)
   local shard = shard_of(args)
   local given = problem.read(args.files, args.case)
   local space = problem.space(given, args)
+  answer.check(space, args)
   local options, identity = search_options(args)
   given.strategy = args.strategy
   local kept <close> = open_store(args, space, shard, given, identity)

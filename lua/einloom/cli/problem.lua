@@ -18,8 +18,10 @@ end
 local function expect(is, x, what, path)
   if is(x) then return x end
   local hint = type(x) == "function" and ": write a script that returns what it gives" or ""
-  return terminal.fail("script", ("the script should return %s, not a %s%s"):format(what,
-    name_of(x), hint), path)
+  local name = name_of(x)
+  local article = name:match "^[aeiou]" and "an" or "a"
+  return terminal.fail("script", ("the script should return %s, not %s %s%s"):format(what, article,
+    name, hint), path)
 end
 
 local function is_workload(x) return require "einloom.workload".is(x) end
@@ -156,13 +158,26 @@ local function options_of(args, of_files)
   return result
 end
 
+-- An error about an option that the command line gives, as one about it by its name there.
+local function of_command_line(e, args)
+  local is_option = errors.is(e) and e.path == "options of loom.space"
+  local name = is_option and e.name
+  if not name then return e end
+  local own = args[name] and flag(name) or name == "mapping" and args.keep and "--keep"
+    or name == "minimise" and (args.minimize and "--minimize" or args.pareto and "--pareto")
+  if not own then return e end
+  local message = e.message:gsub("^" .. name .. ": ", "", 1)
+  return { kind = e.kind, message = own .. ": " .. message }
+end
+
 --- The space of what the files and the command line say.
 ---@param given table of problem.read
 ---@param args table
 ---@return einloom.Space
 function problem.space(given, args)
-  local space, message, kind = require "einloom.space".new(given.workload, given.arch,
+  local ok, space, message, kind = pcall(require "einloom.space".new, given.workload, given.arch,
     options_of(args, given.options))
+  if not ok then error(of_command_line(space, args), 0) end
   return space or terminal.refuse(kind, message)
 end
 

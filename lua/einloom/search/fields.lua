@@ -80,8 +80,10 @@ local function loop_bound(x, path)
   return bound
 end
 
+-- A list of bounds, or one bound alone.
 local function loop_bounds(x, path)
   local list = {}
+  if type(x) == "table" and (x.op ~= nil or x.value ~= nil or comparisons[x[2]]) then x = { x } end
   for i, bound in ipairs(errors.list(KIND, x, path, "bounds of loops")) do
     list[i] = loop_bound(bound, ("%s[%d]"):format(path, i))
   end
