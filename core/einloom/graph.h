@@ -133,7 +133,8 @@ typedef struct loom_dep {
   bool stride1_last;  /* as in loom_address_features */
   loom_expr elements; /* touched, counting no repeats: product of the sizes of the loops in the
                          index; all of the buffer for indirect and whole uses; 0 for ordering */
-  int64_t bytes;      /* of these, at the hints; 0 for sizes without a hint */
+  loom_expr moved;    /* bytes of these at the hints, exactly; LOOM_NONE for sizes without a hint */
+  int64_t bytes;      /* the same as a weight: INT64_MAX where there are more, 0 without a hint */
 } loom_dep;
 
 /* The sizes of a tensor, outermost first. */

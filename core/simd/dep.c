@@ -69,13 +69,15 @@ static bool same_dep(const void *data, uint32_t i, const void *key) {
          a->index == b->index && a->n == b->n && same_loops(a->n, a->loops, b->loops);
 }
 
-static int64_t bytes_of(const loom_graph *g, const loom_dep *dep) {
+static void weigh(const loom_graph *g, loom_dep *dep) {
   loom_ctx *ctx = g->ctx;
-  loom_expr item = loom_int(ctx, loom_dtype_bytes(g->buffers.at[dep->buffer].dtype)), value;
+  loom_expr item = loom_int(ctx, loom_dtype_bytes(g->buffers.at[dep->buffer].dtype));
   loom_expr all = loom_mul(ctx, dep->elements, item);
-  int64_t bytes;
-  return loom_hint_value(ctx, all, &g->given, &value) && loom_as_int(ctx, value, &bytes) ? bytes
-                                                                                         : 0;
+  dep->bytes = 0;
+  if (!loom_hint_value(ctx, all, &g->given, &dep->moved))
+    dep->moved = LOOM_NONE;
+  else if (!loom_as_int(ctx, dep->moved, &dep->bytes))
+    dep->bytes = loom_known_lt(ctx, loom_int(ctx, 0), dep->moved) == LOOM_YES ? INT64_MAX : 0;
 }
 
 static bool look(const loom_graph *g, loom_dep *dep) {
@@ -90,7 +92,7 @@ static bool look(const loom_graph *g, loom_dep *dep) {
     dep->stride1_last = f.stride1_last;
     dep->elements = f.elements;
   }
-  dep->bytes = bytes_of(g, dep);
+  weigh(g, dep);
   return !loom_base_failed(g->ctx);
 }
 

@@ -91,8 +91,10 @@ static void mark(loom_owner *owner, loom_ctx *ctx) {
     mark_loops(ctx, m->n_merged, m->merged_loops);
   }
   for (size_t i = 0; i < g->candidates.n; i++) mark_candidates(ctx, &g->candidates.at[i]);
-  for (size_t i = 0; i < g->deps.n; i++)
-    mark_list(ctx, 2, (loom_expr[]){g->deps.at[i]->index, g->deps.at[i]->elements});
+  for (size_t i = 0; i < g->deps.n; i++) {
+    const loom_dep *d = g->deps.at[i];
+    mark_list(ctx, 3, (loom_expr[]){d->index, d->elements, d->moved});
+  }
 }
 
 /* A copy of what is given, whose symbols and sizes are checked. */

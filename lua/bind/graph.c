@@ -364,11 +364,12 @@ static void set_uses(bind_scope *s, const loom_graph *g, const char *key, size_t
 
 static void push_dep(bind_scope *s, const loom_graph *g, const loom_dep *dep) {
   lua_State *L = s->L;
-  lua_createtable(L, 0, 11);
+  lua_createtable(L, 0, 12);
   bind_set_integer(L, "id", dep->id);
   bind_set_string(L, "buffer", buffer_name(g, dep->buffer));
   bind_set_string(L, "mode", modes[dep->mode]);
   bind_set_expr(s, "elements", dep->elements);
+  if (dep->moved != LOOM_NONE) bind_set_expr(s, "moved", dep->moved);
   bind_set_integer(L, "bytes", dep->bytes);
   if (dep->mode != LOOM_USE_INDEXED) return;
   bind_set_expr(s, "index", dep->index);

@@ -180,11 +180,11 @@ local function add_call(made, entry, ops)
   entry.reads, entry.writes = list(), list()
   for i, use in ipairs(made.call.reads) do entry.reads[i] = program.named(use.tensor) end
   for i, use in ipairs(made.call.writes) do entry.writes[i] = program.named(use.tensor) end
-  entry.bytes = 0
-  if made.call.kind == "nop" then return end
-  for _, deps in ipairs { op.dep_reads, op.dep_writes } do
-    for _, dep in ipairs(deps) do entry.bytes = entry.bytes + dep.bytes end
+  local bytes = core.int(0)
+  for _, deps in ipairs(made.call.kind == "nop" and {} or { op.dep_reads, op.dep_writes }) do
+    for _, dep in ipairs(deps) do bytes = bytes and dep.moved and bytes + dep.moved end
   end
+  entry.bytes = bytes and plain(bytes)
 end
 
 -- ---- all -----------------------------------------------------------------------------------
@@ -247,14 +247,15 @@ local function refusals_of(programs, kernels, refusals, ops)
   return found
 end
 
--- The sum of a figure; nil where a kernel has none or a formula.
+-- The sum of a figure, exactly; nil where a kernel has none.
 local function total(kernels, field)
-  local sum = 0
+  local sum = core.int(0)
   for _, kernel in ipairs(kernels) do
-    if math.type(kernel[field]) ~= "integer" then return nil end
-    sum = sum + kernel[field]
+    local figure = kernel[field]
+    if not figure then return nil end
+    sum = sum + (type(figure) == "string" and core.parse(figure) or figure)
   end
-  return sum
+  return plain(sum)
 end
 
 --- What is known of the kernels of a graph, with why pairs of them are apart where they are fused.

@@ -162,7 +162,7 @@ local function call(out, kernel)
   if kernel.kind == "nop" then return row(out, "launches", "nothing") end
   row(out, "calls", ("%s(%s) -> %s"):format(kernel.call or "something not named",
     table.concat(kernel.reads, ", "), table.concat(kernel.writes, ", ")))
-  row(out, "moves", several(kernel.bytes, "bytes"))
+  row(out, "moves", bytes_text(kernel))
   row(out, "flops", tostring(kernel.flops))
 end
 
@@ -181,7 +181,7 @@ local function totals_text(data)
   local text = ("%s of %s"):format(several(totals.kernels, "kernels"),
     several(totals.nodes, "operations"))
   if totals.bytes then text = ("%s; %s moved"):format(text, several(totals.bytes, "bytes")) end
-  if totals.flops and totals.flops > 0 then
+  if totals.flops and totals.flops ~= 0 then
     text = ("%s; %s in calls"):format(text, several(totals.flops, "flops"))
   end
   return text
