@@ -19,13 +19,38 @@ local function grid_names(variables)
   return names
 end
 
+local function table_at(x, path)
+  if type(x) ~= "table" then
+    errors.raise(KIND, ("a table expected, got %s"):format(errors.printable(tostring(x))),
+      { path = path })
+  end
+  return x
+end
+
+-- A block is a positive whole number, or an expression that may be one.
+local function check_block(x, path)
+  local number = core.is_expr(x) and x or type(x) == "number" and x == x and math.abs(x) < math.huge
+    and core.number(x)
+  local fits = number and (not number:is_number() or number:is_integer() and one:le(number) == true)
+  if not fits or number:le(0) == true then
+    errors.raise(KIND, ("a positive whole number or an expression expected, got %s"):format(
+      errors.printable(tostring(x))), { path = path })
+  end
+end
+
 local function check_blocks(given, arch, grid)
   local memories = {}
   for i, component in ipairs(arch.nodes) do
     if i > 1 and component.class == "Memory" then memories[component.name] = true end
   end
-  errors.check_keys(KIND, given, memories, "blocks")
-  for name, block in pairs(given) do errors.check_keys(KIND, block, grid, "blocks." .. name) end
+  errors.check_keys(KIND, table_at(given, "blocks"), memories, "blocks")
+  for _, name in ipairs(errors.keys(given)) do
+    local block, path = given[name], "blocks." .. name
+    errors.check_keys(KIND, table_at(block, path), grid, path)
+    for _, variable in ipairs(errors.keys(block)) do
+      check_block(block[variable], path .. "." .. variable)
+    end
+  end
 end
 
 local function check_parallel(given, arch, grid)
@@ -35,7 +60,7 @@ local function check_parallel(given, arch, grid)
       dims[component.name .. "." .. dim.name] = true
     end
   end
-  errors.check_keys(KIND, given, dims, "parallel")
+  errors.check_keys(KIND, table_at(given, "parallel"), dims, "parallel")
   for _, dim in ipairs(errors.keys(given)) do
     local name = given[dim]
     if not grid[name] or seen[name] then
@@ -75,7 +100,13 @@ function blocks.of(state, level, variable)
   local around = state.tile[variable.name]
   if state.blocks then
     local given = (state.blocks[level] or {})[variable.name]
-    return given and as_expr(given) or around
+    local block = given and as_expr(given) or around
+    if around:lt(block) == true then
+      errors.raise(KIND, ("a block of %s is more than the %s of %s that are there"):format(
+        tostring(block), tostring(around), variable.name),
+        { path = ("blocks.%s.%s"):format(level, variable.name) })
+    end
+    return block
   end
   if around:eq(one) == true then return around end
   local name = variable.name .. "_" .. level

@@ -255,9 +255,19 @@ local function new_state(made, arch, variables)
   return state
 end
 
+local function check_sizes(made, variables)
+  for _, variable in ipairs(variables) do
+    if variable.size:eq(0) == true then
+      errors.raise("no_mapping", ("%s runs over %s, whose size is 0: there is nothing to map"):format(
+        made.name, variable.name))
+    end
+  end
+end
+
 local function build(made, arch, options)
   machine.check(arch)
   local sections, variables = einsums.of(made)
+  check_sizes(made, variables)
   blocks.check(options, arch, variables)
   local state = new_state(made, arch, variables)
   state.blocks, state.parallel = options.blocks, options.parallel or {}
@@ -287,7 +297,15 @@ local answers = { no_einsum = true, no_mapping = true, bad_workload = true, unkn
 ---@return einloom.Mapping|string? mapping, or what has no form as einsums
 ---@return string? kind
 function skeleton.of(made, arch, options)
-  options = options or {}
+  if (getmetatable(arch) or {}).__name ~= "einloom.arch" then
+    errors.raise(KIND, ("kernel:mapping: an architecture (loom.arch) expected, got %s"):format(
+      arch == nil and "nothing" or errors.printable(tostring(arch))))
+  end
+  options = options == nil and {} or options
+  if type(options) ~= "table" then
+    errors.raise(KIND, ("kernel:mapping: a table of options expected, got %s"):format(
+      errors.printable(tostring(options))))
+  end
   errors.check_keys(KIND, options, { blocks = true, parallel = true }, "options")
   local ok, w, m = pcall(build, made, arch, options)
   if ok then return w, m end

@@ -164,6 +164,25 @@ local function add_kernel(made, group)
     tiling = group.tiling, launch = group.launch })
 end
 
+-- Tells which loop of a node is empty where the core says that it divides by zero.
+local function explain_empty(graph, problem)
+  local message = errors.is(problem) and problem.message or tostring(problem)
+  if message:find("division by zero", 1, true) then
+    for _, node in ipairs(graph.nodes) do
+      for _, loops in ipairs { node.pointwise or {}, node.reduction or {} } do
+        for _, name in ipairs(loops) do
+          local size = type(name) == "string" and graph.sizes and graph.sizes[name]
+          if size and size:eq(0) == true then
+            errors.raise(KIND, ("node '%s' runs over %s, whose size is 0, so that it has no kernel"
+              .. " with these loops"):format(node.name, name), { path = "sizes." .. name })
+          end
+        end
+      end
+    end
+  end
+  error(problem, 0)
+end
+
 -- Refusals by the places of the groups in another order.
 local function moved(refusals, groups, arranged)
   local place, list = {}, {}
@@ -227,21 +246,7 @@ local function read_options(given)
   return options
 end
 
---- The kernels of a graph in the order in which they run: what the core knows of each and its
---- program. groups: lists of names of nodes that become one kernel, in order; without it they are
---- fused. tiling: how tilings are chosen, by "rules" (also with max_tiles, blocks and reductions),
---- by "coalescing", or "best": the fewest memory sectors are touched (then `counted` of a program
---- is what the core counted: tiling, blocks, sectors, accesses). combine: independent kernels are
---- launched at once, large ones alone and long reductions apart if size_aware, and those of
---- different y together as far as mixed says (0, 1 or 2).
----@param graph einloom.Graph
----@param given? { groups?: string[][], tiling?: string, max_tiles?: integer, blocks?: boolean,
---- reductions?: boolean,
---- combine?: boolean|{ size_aware?: boolean, mixed?: integer } }
----@return einloom.Program[]
----@return { first: integer, second: integer, reason: string }[]? refusals of fusion
-function plan.kernels(graph, given)
-  local options = read_options(given)
+local function make_programs(graph, options)
   local groups, refusals
   if options.groups then
     groups = given_groups(graph, options.groups)
@@ -259,6 +264,26 @@ function plan.kernels(graph, given)
     programs[i] = program.new(graph, facts, "kernel" .. i)
     programs[i].counted = groups[i].counted
   end
+  return programs, refusals
+end
+
+--- The kernels of a graph in the order in which they run: what the core knows of each and its
+--- program. groups: lists of names of nodes that become one kernel, in order; without it they are
+--- fused. tiling: how tilings are chosen, by "rules" (also with max_tiles, blocks and reductions),
+--- by "coalescing", or "best": the fewest memory sectors are touched (then `counted` of a program
+--- is what the core counted: tiling, blocks, sectors, accesses). combine: independent kernels are
+--- launched at once, large ones alone and long reductions apart if size_aware, and those of
+--- different y together as far as mixed says (0, 1 or 2).
+---@param graph einloom.Graph
+---@param given? { groups?: string[][], tiling?: string, max_tiles?: integer, blocks?: boolean,
+--- reductions?: boolean,
+--- combine?: boolean|{ size_aware?: boolean, mixed?: integer } }
+---@return einloom.Program[]
+---@return { first: integer, second: integer, reason: string }[]? refusals of fusion
+function plan.kernels(graph, given)
+  local options = read_options(given)
+  local ok, programs, refusals = pcall(make_programs, graph, options)
+  if not ok then explain_empty(graph, programs) end
   return programs, refusals
 end
 
