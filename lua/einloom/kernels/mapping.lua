@@ -258,8 +258,8 @@ end
 local function check_sizes(made, variables)
   for _, variable in ipairs(variables) do
     if variable.size:eq(0) == true then
-      errors.raise("no_mapping", ("%s runs over %s, whose size is 0: there is nothing to map"):format(
-        made.name, variable.name))
+      errors.raise("no_mapping", ("%s runs over %s, whose size is 0: there is nothing to map")
+        :format(made.name, variable.name))
     end
   end
 end
