@@ -59,6 +59,16 @@ describe("empty loops", function()
   end)
 end)
 
+describe("sizes that are negative at their hints", function()
+  it("are refused with the hint", function()
+    local definition = { einsums = { "y[i] = x[i] + N" }, sizes = { i = "N - 5" },
+      hints = { N = 3 } }
+    refused("'[xy]' has a size of %-5 %+ N, which is %-2 at the hint N = 3", loom.graph, definition)
+    definition.hints.N = 5
+    assert.are.equal(0, data_of(definition).totals.bytes)
+  end)
+end)
+
 describe("what a kernel is mapped with", function()
   it("is checked, and named where it is wrong", function()
     local arch = dofile(files.root "spec/support/kernel_machine.lua")

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "expr/index.h"
 #include "expr/ops.h"
 #include "ranges/sizes.h"
 
@@ -199,6 +200,32 @@ int loom_graph_find_op(const loom_graph *g, const char *name) {
   return (int)loom_table_find(&g->op_names, loom_table_hash_text(name), same_op, g, name);
 }
 
+/* ---- sizes -------------------------------------------------------------------------------- */
+
+static void report_hinted(loom_graph *g, const char *what, const char *name, loom_expr size,
+                          loom_expr value) {
+  loom_ctx *ctx = g->ctx;
+  loom_hint hint = {LOOM_NONE, LOOM_NONE};
+  for (size_t i = g->hints.n; i-- > 0;)
+    if (loom_occurs(ctx, g->hints.at[i].symbol, size)) hint = g->hints.at[i];
+  char *texts[] = {loom_print(ctx, size, LOOM_INFIX), loom_print(ctx, value, LOOM_INFIX),
+                   hint.value == LOOM_NONE ? NULL : loom_print(ctx, hint.value, LOOM_INFIX)};
+  if (texts[0] && texts[1] && texts[2])
+    loom_graph_bad(g, "%s '%s' has a size of %s, which is %s at the hint %s = %s", what, name,
+                   texts[0], texts[1], loom_symbol_name(ctx, hint.symbol), texts[2]);
+  else
+    loom_graph_bad(g, "%s '%s' has a size that is negative at the hints", what, name);
+  for (size_t i = 0; i < 3; i++) loom_free(texts[i]);
+}
+
+bool loom_graph_check_hinted(loom_graph *g, const char *what, const char *name, loom_expr size) {
+  loom_expr value;
+  if (!loom_hint_value(g->ctx, size, &g->given, &value)) return !loom_base_failed(g->ctx);
+  if (loom_known_lt(g->ctx, value, loom_int(g->ctx, 0)) != LOOM_YES) return true;
+  report_hinted(g, what, name, size, value);
+  return false;
+}
+
 /* ---- buffers ------------------------------------------------------------------------------ */
 
 static loom_expr *copy_list(loom_graph *g, size_t n, const loom_expr *list) {
@@ -239,6 +266,7 @@ static bool check_buffer(loom_graph *g, const loom_buffer_info *info) {
   }
   for (size_t i = 0; i < info->rank; i++)
     if (!loom_size_check(g->ctx, info->sizes[i], "the size of a buffer") ||
+        !loom_graph_check_hinted(g, "buffer", info->name, info->sizes[i]) ||
         (info->strides && !loom_expr_check(g->ctx, info->strides[i])))
       return false;
   return info->offset == LOOM_NONE || loom_expr_check(g->ctx, info->offset);

@@ -64,6 +64,8 @@ loom_graph *loom_graph_hold(loom_graph *g);
 /* Records LOOM_ERR_BAD_GRAPH and returns -1. */
 int loom_graph_bad(loom_graph *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* False with LOOM_ERR_BAD_GRAPH where a size is negative at the hints; what: "operation", "buffer". */
+bool loom_graph_check_hinted(loom_graph *g, const char *what, const char *name, loom_expr size);
 /* The merged form of an access over these loops.  NULL with an error. */
 const loom_dep *loom_graph_dep(loom_graph *g, const loom_use *use, size_t n,
                                const loom_extent *loops);

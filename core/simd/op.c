@@ -22,6 +22,7 @@ static bool check_loops(loom_graph *g, const loom_op_info *info) {
                      variable);
       return false;
     }
+    if (!loom_graph_check_hinted(g, "operation", info->name, info->loops[i].size)) return false;
     for (size_t k = 0; k < i; k++)
       if (info->loops[k].variable == info->loops[i].variable) {
         loom_graph_bad(g, "operation '%s' has loop '%s' twice", info->name, variable);
