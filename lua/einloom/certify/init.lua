@@ -84,6 +84,11 @@ end
 function certify.check(path)
   local file, message = io.open(path, "rb")
   if not file then return nil, message, "file" end
+  local _, problem = file:read(0)
+  if problem then
+    file:close()
+    return nil, ("%s: %s"):format(path, problem), "file"
+  end
   local checker = require "einloom.certify.checker"
   local lines = file:lines()
   local result = table.pack(answer(pcall(checker.run, function() return lines() end, path)))
