@@ -357,3 +357,36 @@ describe("what others wrote", function()
     end
   end)
 end)
+
+describe("why no mapping fits", function()
+  local function reasons(glb, rf)
+    return files.scratch(([[
+      local loom = require "einloom"
+      local function level(name, size)
+        return loom.memory { name, size = size, read = { energy = 6 }, write = { energy = 6 },
+          keep = "All" }
+      end
+      return loom.workload { sizes = { m = 8, k = 8, n = 8 }, bits = 8,
+          "Z[m,n] = A[m,k] * B[k,n]" },
+        loom.arch { level("Main", math.huge), level("Glb", %d), level("Rf", %d),
+          loom.compute { "MAC", energy = 1 } }]]):format(glb, rf), function(path)
+      local status, _, err = command("map", path)
+      assert.are.equal(1, status)
+      return err
+    end, ".lua")
+  end
+
+  it("is each memory that is too small for every mapping", function()
+    assert.are.equal("einloom: no mapping fits\n"
+      .. "  the size of Glb: every mapping needs 24 bits or more, there are 20\n"
+      .. "  the size of Rf: every mapping needs 24 bits or more, there are 20\n", reasons(20, 20))
+  end)
+
+  it("is the one memory that has to be larger", function()
+    for name, sizes in pairs { Glb = { 20, 1000 }, Rf = { 1000, 20 } } do
+      local err = reasons(sizes[1], sizes[2])
+      assert.matches("^einloom: no mapping fits\n  the size of " .. name
+        .. ": %d+ choices of tiles need more; 24 bits would do, there are 20\n$", err)
+    end
+  end)
+end)

@@ -68,7 +68,7 @@ local function add_memories(self, open, usage)
   for _, component in ipairs(case.arch.components) do
     if component.class == "Memory" then
       local bits = component.size
-      local limited = bits < math.huge and (usage or bits < enough)
+      local limited = bits < math.huge and (usage or bits < enough) and not self.relaxed.others
       local is_free = component.name == self.relaxed.memory
       local is_open = is_free or limited and (open[component.name] or usage) or false
       self.memories[component.name] = self.built:memory(component.name,
@@ -162,9 +162,9 @@ end
 --- An engine with the memories and einsums of a space, and no template yet.
 ---@param space einloom.Space
 ---@param threads? integer that explore; what is found does not depend on it
----@param relaxed? {memory: string?, dimension: string?, count: number?} what has another limit:
---- a memory without any, whose use is then minimised, or "component.dimension" with that many
---- instances
+---@param relaxed? {memory: string?, others: boolean?, dimension: string?, count: number?} what has
+--- another limit: a memory without any, whose use is then minimised, and as wanted all others
+--- without any too; or "component.dimension" with that many instances
 ---@return einloom.Engine
 function engine.new(space, threads, relaxed)
   local options, asked = space.options, asked_of(space, relaxed)

@@ -10,11 +10,13 @@ local nothing = {}
 ---@field rule string "capacity", "capacity_joint", "fanout", "loop_bounds", "max_fused_loops", ...
 ---@field subject? string the memory, or "component.dimension"
 ---@field n number choices of tiles that fell to it (of two einsums: pairs of points)
+---@field needs? number bits of the memory that every mapping needs, which are more than there are
 ---@field least? number bits or instances that would do while everything else stays as it is
 
--- The least use of a memory when it has no limit; nil where that does not help.
-local function least_capacity(space, memory)
-  local relaxed = engine.new(space, 1, { memory = memory })
+-- The least use of a memory when it has no limit, nor as wanted any other one; nil where that does
+-- not help.
+local function least_capacity(space, memory, others)
+  local relaxed = engine.new(space, 1, { memory = memory, others = others })
   relaxed:run()
   local built, least = relaxed.built, nil
   for i = 0, built:results() - 1 do
@@ -68,8 +70,41 @@ local function least_count(space, dimension)
   return high
 end
 
---- Explores a space again for which no mapping was found.  Falls that have a remedy come first,
---- then those to which more fell.
+-- What the search does of its own accord, and nobody can change.
+local own_rules = { dominated = true, bounded = true }
+
+-- Falls to each memory that is too small whatever the others are.
+local function too_small(space)
+  local list = {}
+  for _, component in ipairs(space.case.arch.components) do
+    if component.class == "Memory" and component.size < math.huge then
+      local needs = least_capacity(space, component.name, true)
+      if needs and needs > component.size then
+        list[#list + 1] = { rule = "capacity", subject = component.name, n = 0, needs = needs }
+      end
+    end
+  end
+  return list
+end
+
+-- The falls without those to memories that are no obstacle; where several memories are too small,
+-- each of these with what it needs.
+local function obstacles(space, list)
+  local has_capacity, has_remedy = false, false
+  for _, fall in ipairs(list) do
+    has_capacity = has_capacity or fall.rule:find "^capacity" ~= nil
+    has_remedy = has_remedy or fall.least ~= nil
+  end
+  local small = has_capacity and not has_remedy and too_small(space) or {}
+  if not has_remedy and #small == 0 then return list end
+  for _, fall in ipairs(list) do
+    if fall.least or not fall.rule:find "^capacity" then small[#small + 1] = fall end
+  end
+  return small
+end
+
+--- Explores a space again for which no mapping was found.  Memories that are too small for every
+--- mapping come first, then falls that have a remedy, then those to which more fell.
 ---@param space einloom.Space
 ---@param falls { size: number, points: number, rules: table<string, number> } of the engine
 ---@return einloom.Fall[]
@@ -86,9 +121,11 @@ function nothing.explain(space, falls)
     elseif fall.rule == "fanout" then
       fall.least = least_count(space, subject)
     end
-    list[#list + 1] = fall
+    if not own_rules[fall.rule] then list[#list + 1] = fall end
   end
+  list = obstacles(space, list)
   table.sort(list, function(a, b)
+    if (a.needs ~= nil) ~= (b.needs ~= nil) then return a.needs ~= nil end
     if (a.least ~= nil) ~= (b.least ~= nil) then return a.least ~= nil end
     if a.n ~= b.n then return a.n > b.n end
     if a.rule ~= b.rule then return a.rule < b.rule end

@@ -3,21 +3,25 @@
 
 local nothing = {}
 
+local function number(x)
+  return (x % 1 == 0 and x < 1e15 and "%.0f" or "%.6g"):format(x)
+end
+
 local function count(n, one, many)
   if n == 1 then return "1 " .. one end
-  return (n < 1e6 and "%.0f %s" or "%.3g %s"):format(n, many)
+  return number(n) .. " " .. many
 end
 
 local function choices(n, one, many)
   return count(n, "choice of tiles " .. one, "choices of tiles " .. many)
 end
 
-local function number(x)
-  return (x % 1 == 0 and x < 1e15 and "%.0f" or "%.6g"):format(x)
-end
-
 local function capacity_of(fall, arch, what)
   local size = arch:component(fall.subject).size
+  if fall.needs then
+    return ("the size of %s: every mapping needs %s bits or more, there are %s"):format(
+      fall.subject, number(fall.needs), number(size))
+  end
   local remedy = fall.least and ("%s bits would do, there are %s"):format(number(fall.least),
     number(size)) or "no size alone would do"
   return ("the size of %s: %s; %s"):format(fall.subject, what, remedy)
