@@ -92,3 +92,20 @@ describe("what a kernel is mapped with", function()
     refused("a table of options expected, got 5", kernel.mapping, kernel, arch, 5)
   end)
 end)
+
+describe("what is told of accesses", function()
+  it("gives steps at the origin of the ranges", function()
+    local data = data_of { einsums = { "s[i] += w[(i+j)%7]" }, sizes = { i = 8, j = 9 },
+      tensors = { w = { sizes = { 7 } } } }
+    assert.are.same({ x = 1, r0_ = 1 },
+      data.kernels[1].operations[1].accesses[1].strides)
+  end)
+
+  it("names of what is not yet made only what the other kernel makes", function()
+    local data = data_of { einsums = { "update h[b[i]] += x[i]", "update h[b[i]] += y[i]" },
+      sizes = { i = 64 }, tensors = { h = { sizes = { 16 } }, b = { dtype = "i64" } } }
+    local refusal = data.refusals[1]
+    assert.are.equal("access_mismatch", refusal.reason)
+    assert.truthy(refusal.sentence:find("reads elements of h that", 1, true), refusal.sentence)
+  end)
+end)

@@ -49,6 +49,15 @@ local function ranges_of(made)
   return found
 end
 
+-- A step of an index at the origin of the kernel's ranges.
+local function at_origin(step)
+  local origin = {}
+  for _, symbol in ipairs(core.is_expr(step) and step:symbols() or {}) do
+    if symbol:name():match "index$" then origin[symbol:name()] = 0 end
+  end
+  return next(origin) and step(origin) or step
+end
+
 local function access_of(kind, statement, use, memory)
   local access = use.access or {}
   local entry = { kind = kind, tensor = program.named(use.tensor), memory = memory }
@@ -57,7 +66,9 @@ local function access_of(kind, statement, use, memory)
   if access.broadcasted then entry.broadcasted = true end
   if memory and access.strides then
     entry.strides = {}
-    for prefix, stride in pairs(access.strides) do entry.strides[prefix] = plain(stride) end
+    for prefix, stride in pairs(access.strides) do
+      entry.strides[prefix] = plain(at_origin(stride))
+    end
   end
   return entry
 end
@@ -228,6 +239,24 @@ local function shared_by(ops, first, second)
   return tensors, pair
 end
 
+-- The tensors that the second kernel reads of what the first one writes.
+local function read_from(ops, first, second)
+  local written, tensors, seen = {}, list(), {}
+  for _, name in ipairs(first) do
+    for _, dep in ipairs(ops[name].dep_writes) do written[dep.buffer] = true end
+  end
+  for _, name in ipairs(second) do
+    for _, dep in ipairs(ops[name].dep_reads) do
+      local tensor = program.named(dep.buffer)
+      if written[dep.buffer] and not seen[tensor] then
+        seen[tensor] = true
+        tensors[#tensors + 1] = tensor
+      end
+    end
+  end
+  return tensors
+end
+
 local function refusals_of(programs, kernels, refusals, ops)
   local found = list()
   for i, refusal in ipairs(refusals or {}) do
@@ -240,6 +269,7 @@ local function refusals_of(programs, kernels, refusals, ops)
       tensors = tensors, nodes = pair,
       sentence = reasons.sentence(refusal.reason, {
         first = called(first), second = called(second), tensors = table.concat(tensors, ", "),
+        made = table.concat(read_from(ops, first.nodes, second.nodes), ", "),
         extents1 = reasons.extents(programs[refusal.first].facts),
         extents2 = reasons.extents(programs[refusal.second].facts),
       }) }

@@ -14,13 +14,13 @@ reasons.sentences = {
   wrong_order = "%first needs what %second makes, so it cannot run before it",
   unfit_for_template = "a template takes in pointwise operations alone: behind it those that run"
     .. " over its result, before it those that nothing else uses",
-  no_shared_data = "both use %tensors, but have no access in common - the same index over the same"
-    .. " loops -, so that one kernel would move as much as the two",
+  no_shared_data = "both use %tensors, but have no access in common: the same index over the same"
+    .. " loops, in the same order; nothing is known that one kernel would save",
   too_many_nodes = "together they are more operations than one kernel may have",
   many_reads = "together they use more tensors than one kernel may",
   peak_memory = "both end the use of tensors whose storage could be used again; in one kernel these"
     .. " would all be live at once, at more than 32 times the bytes that are shared",
-  access_mismatch = "%second reads elements of %tensors that %first has not yet made at that"
+  access_mismatch = "%second reads elements of %made that %first has not yet made at that"
     .. " point of the loops",
   node_between = "another operation must run behind %first and before %second",
   little_shared_data = "neither needs the other, and less than 10 bytes are common to both",
@@ -57,7 +57,7 @@ end
 
 --- The sentence of a reason about two kernels.
 ---@param reason string
----@param about table<string, string> first, second, tensors, extents1, extents2
+---@param about table<string, string> first, second, tensors, made, extents1, extents2
 ---@return string
 function reasons.sentence(reason, about)
   return (reasons.sentences[reason]:gsub("%%(%a+%d?)", about))
