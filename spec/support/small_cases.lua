@@ -125,7 +125,7 @@ end
 -- What the second memory has to hold.
 local function inner(names, kind, e)
   if kind == "lasting" then return { "Y", e.persistent[1] } end
-  -- Two einsums that each hold a tensor of their own above shared loops are a stated gap of templates.
+  -- Einsums that each hold a tensor of their own above shared loops: a stated gap of templates.
   return kind == "pair" and { "Y" } or { pick(names), pick(names) }
 end
 
