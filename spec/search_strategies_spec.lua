@@ -11,12 +11,7 @@ local small = require "support.small_cases"
 
 local seed = math.tointeger(os.getenv "LOOM_SEED" or "") or os.time()
 
-local recorded = {}
-for _, raw in ipairs(core.json.decode(files.read(files.path "golden/search/cases.json")).cases) do
-  recorded[raw.id] = raw
-end
-
-local function space_of(id) return read.space(read.from_json(recorded[id])) end
+local space_of = require "support.recorded_searches".space
 
 -- Strategies that draw, with options that make them short.
 local drawing = {

@@ -2,7 +2,6 @@
 -- Templates as users see them, fronts, parts put together, candidates next to one.
 
 local core = require "einloom.core"
-local files = require "support.files"
 local loom = require "einloom"
 local pareto = require "einloom.search.pareto"
 local read = require "einloom.case.search"
@@ -11,12 +10,7 @@ local small = require "support.small_cases"
 
 local seed = math.tointeger(os.getenv "LOOM_SEED" or "") or os.time()
 
-local recorded = {}
-for _, raw in ipairs(core.json.decode(files.read(files.path "golden/search/cases.json")).cases) do
-  recorded[raw.id] = raw
-end
-
-local function space_of(id) return read.space(read.from_json(recorded[id])) end
+local space_of = require "support.recorded_searches".space
 
 -- Small cases of one einsum: kind, space, text for messages.
 local function each_small(kinds, rounds, visit)

@@ -4,6 +4,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local points = require "einloom.points"
 
 local blocks = {}
 
@@ -11,7 +12,7 @@ local KIND = "bad_argument"
 
 local one = core.int(1)
 
-local function as_expr(x) return core.is_expr(x) and x or core.number(x) end
+local as_expr = points.exact
 
 local function grid_names(variables)
   local names = {}

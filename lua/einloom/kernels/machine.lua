@@ -2,9 +2,9 @@
 -- The machine of a kernel: its memories below the top one, what each of them may hold, and what the
 -- sets of an architecture mean for the tensors of the kernel.
 
-local core = require "einloom.core"
 local einsums = require "einloom.kernels.einsums"
 local errors = require "einloom.errors"
+local points = require "einloom.points"
 local sets = require "einloom.sets"
 
 local machine = {}
@@ -55,7 +55,7 @@ function machine.memories(arch, context, bits)
       list[#list + 1] = {
         name = component.name, may_hold = machine.permission(component, context),
         bits = function(tensor) return own[tensor] or bits[tensor] end,
-        room = size ~= math.huge and (core.is_expr(size) and size or core.number(size)) or nil,
+        room = size ~= math.huge and points.exact(size) or nil,
       }
     end
   end

@@ -4,6 +4,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local points = require "einloom.points"
 local value = require "einloom.value"
 
 local shapes = {}
@@ -11,7 +12,7 @@ local shapes = {}
 local KIND = "bad_graph"
 local size_range = { min = 0, integer = true }
 
-local function as_expr(x) return core.is_expr(x) and x or core.number(x) end
+local as_expr = points.exact
 
 local reserved = { "^[pxyzn]%d+$", "^r[01]_", "index$", "^indirect%d+$", "^tmp%d+$" }
 

@@ -146,7 +146,7 @@ function leaf.number(run, path, expected, got)
   if got == nil then got = core.int(0) end
   local problem
   if type(expected) == "table" and expected ~= null then
-    problem = formula_differs(run, expected, core.is_expr(got) and got or core.number(got))
+    problem = formula_differs(run, expected, points.exact(got))
   elseif type(expected) ~= "number" and type(expected) ~= "string" then
     problem = "a number, not " .. show(expected)
   elseif recorded_wrapped(expected, got) then
