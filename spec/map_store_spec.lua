@@ -291,6 +291,14 @@ describe("shards", function()
         local shard = i .. "/2"
         command("map", cases, "--case", "chain1_simple_E", "--store", paths[i], "--shard", shard)
       end
+      for path, expected in pairs {
+        ["/nowhere/proof"] = { 1, "No such file" }, [folder] = { 1, "directory" },
+        [folder .. "/./1.db"] = { 2, "needs" },
+      } do
+        local status, out, err = command("merge", paths[1], paths[2], "--certificate", path)
+        assert.are.same({ expected[1], "" }, { status, out }, path)
+        assert.matches("^einloom: %-%-certificate: [^\n]*" .. expected[2] .. "[^\n]*\n$", err)
+      end
       assert.are.equal(0, (command("merge", paths[1], paths[2], "--certificate", proof)))
       assert.are.equal(0, (command("certify", proof)))
     end)
@@ -390,6 +398,30 @@ describe("shards", function()
         assert.truthy(err:find(expected, 1, true), err)
       end
       assert.are.equal(0, (command("merge", three, one, two)))
+    end)
+  end)
+
+  it("say as JSON what they have done", function()
+    with_folder(function(folder)
+      local path = folder .. "/1.db"
+      local arguments = { "map", cases, "--case", "chain2_two_E", "--shard", "1/2", "--store", path,
+        "--json" }
+      local status, out, err = command(table.unpack(arguments))
+      assert.are.same({ 0, "" }, { status, err })
+      local about = core.json.decode(out)
+      local kept <close> = store.read(path)
+      local p = kept:progress()
+      assert.are.same({ "shard/1", path, p.points, { number = 1, of = 2 },
+        { all = p.all, mine = p.mine, done = p.mine } },
+        { about.schema, about.store, about.points, about.shard, about.units })
+      assert.are.same({ "energy", "optimal", 1 },
+        { about.search.minimise, about.search.strategy, about.search.seed })
+      assert.is_true(about.seconds > 0 and about.search.candidates > 0)
+      arguments[7], arguments[8] = "--store", folder .. "/2.db"
+      table.move({ "--time-limit", "0.000001" }, 1, 2, #arguments + 1, arguments)
+      status, out = command(table.unpack(arguments))
+      about = core.json.decode(out)
+      assert.are.same({ 75, "time", 0 }, { status, about.search.stopped, about.units.done })
     end)
   end)
 

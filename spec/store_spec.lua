@@ -104,7 +104,11 @@ describe("a store", function()
     with_path(function(path)
       local s = store.open(path, search(), units)
       local script = ([[
-        local ok, problem = pcall(require "einloom.store".%s, %q, {}, {})
+        local nodes = { { name = "Main", size = 64 } }
+        local identity = { workload = { sizes = { m = 4, n = 8 } }, arch = { nodes = nodes } }
+        local units = { { text = "A/m" }, { text = "B/n" }, { text = "C/k" }, { text = "D/m" } }
+        local ok, problem = pcall(require "einloom.store".%s, %q,
+          { identity = identity, shard = { number = 1, of = 1 } }, units)
         io.write(tostring(problem))]])
       for _, how in ipairs { "open", "read" } do
         local _, text = program.run_text(script:format(how, path))
@@ -144,6 +148,78 @@ describe("a store", function()
     package.loaded[name], package.preload[name] = loaded, preload
     assert.is_true(ok, message)
     assert.matches("install the Debian package lua-sql-sqlite3", message, 1, true)
+  end)
+
+  -- A store of which a process that was killed left a part in its log.
+  local function with_killed(use)
+    with_path(function(path)
+      local s = store.open(path, search(), units)
+      s:keep(2, points, 0.5)
+      local killed = path .. ".killed"
+      files.copy(path, killed)
+      files.copy(path .. "-wal", killed .. "-wal")
+      s:close()
+      local function contents()
+        return { files.read(killed), files.read(killed .. "-wal"), files.exists(killed .. "-shm") }
+      end
+      local ok, problem = pcall(use, killed, contents)
+      for _, suffix in ipairs { "", "-wal", "-shm" } do os.remove(killed .. suffix) end
+      if not ok then error(problem, 0) end
+    end)
+  end
+
+  it("leaves what a killed process left beside it where it is refused", function()
+    with_killed(function(path, contents)
+      local before = contents()
+      local other = search()
+      other.identity.workload.sizes.m = 5
+      assert.matches("m is 5 here and 4 in the store", refusal(store.open, path, other, units), 1,
+        true)
+      assert.are.same(before, contents())
+      assert.matches("is of shard 1/1, not of 1/2", refusal(store.open, path,
+        search { shard = { number = 1, of = 2 } }, units), 1, true)
+      assert.are.same(before, contents())
+      assert.matches("other units of work", refusal(store.open, path, search(), { units[2] }), 1,
+        true)
+      assert.are.same(before, contents())
+      local s = store.open(path, search(), units)
+      assert.are.same({ [2] = points }, s:known())
+      s:close()
+    end)
+    with_killed(function(path, contents)
+      local db = sqlite.open(path, 0x65696e6c)
+      db:log()
+      db:run "PRAGMA user_version = 99"
+      files.copy(path, path .. ".newer")
+      files.copy(path .. "-wal", path .. ".newer-wal")
+      db:close()
+      os.rename(path .. ".newer", path)
+      os.rename(path .. ".newer-wal", path .. "-wal")
+      local before = contents()
+      for _, how in ipairs { "open", "read" } do
+        assert.are.equal(path .. ": the store has version 99, this program reads version 1",
+          refusal(store[how], path, search(), units))
+        assert.are.same(before, contents())
+      end
+    end)
+  end)
+
+  it("refuses another program's file, and leaves what lies beside it", function()
+    with_path(function(path)
+      local db = sqlite.open(path, 4711)
+      db:log()
+      db:run "CREATE TABLE mine (x)"
+      local foreign = path .. ".foreign"
+      files.copy(path, foreign)
+      files.copy(path .. "-wal", foreign .. "-wal")
+      db:close()
+      local before = { files.read(foreign), files.read(foreign .. "-wal") }
+      assert.are.equal(foreign .. ": the file holds something else than a search",
+        refusal(store.open, foreign, search(), units))
+      assert.are.same(before, { files.read(foreign), files.read(foreign .. "-wal") })
+      os.remove(foreign)
+      os.remove(foreign .. "-wal")
+    end)
   end)
 
   it("refuses points that have a hole", function()

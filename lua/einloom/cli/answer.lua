@@ -4,6 +4,7 @@
 local core = require "einloom.core"
 local drive = require "einloom.cli.drive"
 local input = require "einloom.cli.input"
+local outputs = require "einloom.cli.outputs"
 local progress = require "einloom.show.progress"
 local terminal = require "einloom.cli.terminal"
 
@@ -35,16 +36,26 @@ local function notes_of(search, stopped, strategy)
   return notes
 end
 
-local function about(search, stopped, strategy)
+--- What was searched and how, as plain data.
+---@param search einloom.Search
+---@param stopped? string
+---@param strategy string
+---@return table
+function answer.about(search, stopped, strategy)
   local p = search:progress()
   return {
     minimise = search.space.case.objective.text, strategy = strategy, seed = search.seed,
     stopped = stopped, candidates = math.tointeger(p.candidates) or p.candidates,
-    seconds = p.seconds,
-    bound = bound_of(search, p), best = value_of(search, p),
-    fallen = p.falls and p.falls.rules or p.fallen,
-    model = search.space.options.model, einloom = core.version,
+    seconds = p.seconds, model = search.space.options.model, einloom = core.version,
   }
+end
+
+-- The same, and what was found and fell of a whole space.
+local function about_whole(search, stopped, strategy)
+  local p, about = search:progress(), answer.about(search, stopped, strategy)
+  about.bound, about.best = bound_of(search, p), value_of(search, p)
+  about.fallen = p.falls and p.falls.rules or p.fallen
+  return about
 end
 
 -- Lines about what fell to which rule.
@@ -124,7 +135,8 @@ end
 local function print_points(search, points, stopped, given, json)
   local show = require "einloom.show.found"
   if json then
-    terminal.say(show.json(points, about(search, stopped, given.strategy)))
+    local about = about_whole(search, stopped, given.strategy)
+    terminal.say(show.json(points, about))
   else
     terminal.say(show.script(points, notes_of(search, stopped, given.strategy), given,
       search.space.options.model))
@@ -134,17 +146,12 @@ end
 --- Fails where the certificate that is asked for cannot be made or written, before any search.
 ---@param space einloom.Space
 ---@param args { certificate: string? }
-function answer.check(space, args)
-  local path = args.certificate
-  if not path then return end
+---@param inputs string[] paths that the command reads or keeps
+function answer.check(space, args, inputs)
+  if not args.certificate then return end
+  outputs.check("--certificate", args.certificate, inputs)
   local refused = require "einloom.certify".refused(space)
   if refused then terminal.refuse("certificate", refused) end
-  local there = io.open(path, "rb")
-  if there then there:close() end
-  local file, message = io.open(path, "ab")
-  if not file then terminal.refuse("file", "--certificate: " .. message) end
-  file:close()
-  if not there then os.remove(path) end
 end
 
 --- Options of commands that have an answer.
@@ -152,7 +159,7 @@ function answer.declare(command)
   command:option("--threads", "Threads of the strategy optimal; the answer does not depend on it.")
   command:option("--certificate", "A file for the proof that nothing is better, which `einloom "
     .. "certify` checks.")
-  command:flag("--json", "Print cases with their results, and what was searched, as JSON.")
+  command:flag("--json", "Print the answer as JSON: cases with their results, and what was searched.")
 end
 
 --- Prints points and writes their certificate; the status of the command.

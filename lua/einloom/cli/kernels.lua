@@ -5,6 +5,7 @@
 local core = require "einloom.core"
 local errors = require "einloom.errors"
 local input = require "einloom.cli.input"
+local outputs = require "einloom.cli.outputs"
 local terminal = require "einloom.cli.terminal"
 
 local kernels = {}
@@ -110,13 +111,7 @@ local function write_c(graph, programs, path)
   if not graph.c_source then
     terminal.fail("usage", "--c needs what operations compute; cases say their loops alone")
   end
-  local text = graph:c_source(programs)
-  local file, message = io.open(path, "wb")
-  if not file then terminal.fail("file", message) end
-  local ok, problem = file:write(text)
-  if not (ok and file:close()) then
-    terminal.fail("file", ("%s: %s"):format(path, problem or "not written"))
-  end
+  outputs.write("--c", path, graph:c_source(programs))
 end
 
 local function print_json(filled)
@@ -145,6 +140,7 @@ function kernels.run(args)
   if args.c and #list > 1 then
     terminal.fail("usage", "--c takes one graph: choose it with --case")
   end
+  if args.c then outputs.check("--c", args.c, { args.file }) end
   local status = input.each(list, function(subject, i)
     if i > 1 and not args.json then terminal.say "" end
     print_one(subject, args, filled, #list > 1)

@@ -2,6 +2,7 @@
 -- einloom map: the best mapping of a workload on an architecture, or the front of several figures.
 
 local answer = require "einloom.cli.answer"
+local core = require "einloom.core"
 local drive = require "einloom.cli.drive"
 local input = require "einloom.cli.input"
 local problem = require "einloom.cli.problem"
@@ -107,12 +108,34 @@ end
 
 -- ---- the command ----------------------------------------------------------------------------
 
-local function say_shard(shard, kept, stopped)
+-- The files that the command reads or keeps.
+local function needed(args)
+  local list = table.move(args.files, 1, #args.files, 1, {})
+  table.move(args.with, 1, #args.with, #list + 1, list)
+  for _, name in ipairs { "keep", "store", "strategy" } do list[#list + 1] = args[name] end
+  return list
+end
+
+-- What a shard has done, as plain data.
+local function about_shard(search, shard, kept, stopped)
   local p = kept:progress()
-  local text = ("-- shard %d/%d: %d of its %d units explored (%d in all), %d points in %s"):format(
-    shard.number, shard.of, p.done, p.mine, p.all, p.points, kept.path)
-  terminal.say(text, stopped and "; the same command goes on" or "")
-  return stopped and terminal.STOPPED or terminal.OK
+  return {
+    schema = "shard/1", shard = shard, store = kept.path, points = p.points, seconds = p.seconds,
+    units = { all = p.all, mine = p.mine, done = p.done },
+    search = answer.about(search, stopped, "optimal"),
+  }
+end
+
+local function say_shard(about, json)
+  if json then
+    terminal.say(core.json.encode(about, { indent = 2, sort_keys = true }))
+  else
+    local units, stopped = about.units, about.search.stopped
+    terminal.say(("-- shard %d/%d: %d of its %d units explored (%d in all), %d points in %s%s")
+      :format(about.shard.number, about.shard.of, units.done, units.mine, units.all, about.points,
+        about.store, stopped and "; the same command goes on" or ""))
+  end
+  return about.search.stopped and terminal.STOPPED or terminal.OK
 end
 
 function map.run(args)
@@ -121,7 +144,7 @@ function map.run(args)
   local shard = shard_of(args)
   local given = problem.read(args.files, args.case)
   local space = problem.space(given, args)
-  answer.check(space, args)
+  answer.check(space, args, needed(args))
   local options, identity = search_options(args)
   given.strategy = args.strategy
   local kept <close> = open_store(args, space, shard, given, identity)
@@ -132,7 +155,7 @@ function map.run(args)
   local points = answer.points(search)
   keep()
   if kept then kept:finish(stopped or "done", answer.kept(points)) end
-  if shard.of > 1 then return say_shard(shard, kept, stopped) end
+  if shard.of > 1 then return say_shard(about_shard(search, shard, kept, stopped), args.json) end
   return answer.give(search, points, stopped, given, args)
 end
 

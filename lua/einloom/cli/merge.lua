@@ -93,6 +93,7 @@ local function run(parts, args)
   local first = parts[1]
   local trust = require "einloom.store".trust
   local space = trust(first.path, require "einloom.store.problem".space, first.search.identity)
+  answer.check(space, args, args.stores)
   first:check_units(space:units())
   local search = space:search {
     strategy = "optimal", ledger = whole_ledger(parts),

@@ -145,18 +145,20 @@ local function check_identity(path, here, there)
   end
 end
 
---- Raises unless the units of the search are these.
----@param units { text: string }[]
-function Store:check_units(units)
-  local rows = self.db:rows "SELECT text FROM unit ORDER BY number"
+local function check_units(db, units)
+  local rows = db:rows "SELECT text FROM unit ORDER BY number"
   for i = 1, math.max(#rows, #units) do
     local there, here = rows[i] and rows[i][1], units[i] and units[i].text
     if there ~= here then
-      refuse(self.path, ("the store was made by a program with other units of work: unit %d is "
+      refuse(db.path, ("the store was made by a program with other units of work: unit %d is "
         .. "'%s' here and '%s' in the store"):format(i, here or "missing", there or "missing"))
     end
   end
 end
+
+--- Raises unless the units of the search are these.
+---@param units { text: string }[]
+function Store:check_units(units) check_units(self.db, units) end
 
 --- Whether a unit of work belongs to a shard.
 ---@param shard einloom.Shard
@@ -165,35 +167,45 @@ end
 function store.is_mine(shard, number) return (number - 1) % shard.of == shard.number - 1 end
 
 --- Opens the store of a search to go on with it, or makes it. Raises where the file is of another
---- search, damaged, or in use.
+--- search, damaged, or in use; one of another search stays as it is.
 ---@param path string
 ---@param search { identity: table, shard: einloom.Shard, [string]: any } plain data
 ---@param units { text: string }[] all units of the search in their order
 ---@return einloom.Store
 function store.open(path, search, units)
-  local db = sqlite.open(path, APPLICATION)
-  local self = setmetatable({ path = path, db = db, search = search, began = core.clock() }, Store)
-  local ok, problem = pcall(function()
-    if db:is_empty() then return create(db, search, units) end
+  local function check(db)
+    if db:is_empty() then return end
     check_version(db)
     check_identity(path, search, check_values(path, read_values(db)))
-    self:check_units(units)
+    check_units(db, units)
+  end
+  sqlite.look(path, APPLICATION, check)
+  local db = sqlite.open(path, APPLICATION)
+  local ok, problem = pcall(function()
+    if db:is_empty() then return create(db, search, units) end
+    return check(db)
   end)
-  if ok then return self end
-  db:close()
-  return error(problem, 0)
+  if not ok then
+    db:close()
+    error(problem, 0)
+  end
+  return setmetatable({ path = path, db = db, search = search, began = core.clock() }, Store)
+end
+
+-- What a store says of itself.
+local function values_of(db)
+  if db:is_empty() then refuse(db.path, "the store is empty: its search has not begun") end
+  check_version(db)
+  return check_values(db.path, read_values(db))
 end
 
 --- Opens a store to look at it.
 ---@param path string
 ---@return einloom.Store
 function store.read(path)
+  sqlite.look(path, APPLICATION, values_of)
   local db = sqlite.open(path, APPLICATION, true)
-  local ok, values = pcall(function()
-    if db:is_empty() then refuse(path, "the store is empty: its search has not begun") end
-    check_version(db)
-    return check_values(path, read_values(db))
-  end)
+  local ok, values = pcall(values_of, db)
   if not ok then
     db:close()
     error(values, 0)

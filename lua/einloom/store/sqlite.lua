@@ -70,11 +70,84 @@ local function take(db, application)
   if is_new then db:log() end
 end
 
-local function check(db, application)
+local function check_application(db, application)
   if not db:is_empty() and db:rows("PRAGMA application_id")[1][1] ~= application then
     fail(db.path, "the file holds something else than a search")
   end
-  local answer = db:rows("PRAGMA quick_check(1)")[1][1]
+end
+
+-- What the file's check of itself answers: "ok", or what is wrong.
+local function quick_check(db) return db:rows("PRAGMA quick_check(1)")[1][1] end
+
+-- The database in `at`, called `path` in messages.
+local function connect(path, at)
+  local environment = driver(path).sqlite3()
+  local connection, message = environment:connect(at)
+  if not connection then
+    environment:close()
+    fail(path, message)
+  end
+  return setmetatable({ path = path, environment = environment, connection = connection }, Database)
+end
+
+-- What a process that was killed leaves beside a file, and what SQLite makes for the time being.
+local left_behind, beside = { "-wal", "-journal" }, { "-wal", "-journal", "-shm" }
+
+-- A copy in blocks; false where there is nothing to copy, or no room for it.
+local function copy(from, to)
+  local source, target = io.open(from, "rb"), io.open(to, "wb")
+  local ok = source and target
+  while ok do
+    local block = source:read(2 ^ 20)
+    if not block then break end
+    ok = target:write(block)
+  end
+  if source then source:close() end
+  if target then ok = target:close() and ok end
+  return ok
+end
+
+-- What processes that were killed left beside a file.
+local function parts_beside(path)
+  local there = {}
+  for _, suffix in ipairs(left_behind) do
+    if exists(path .. suffix) then there[#there + 1] = suffix end
+  end
+  return there
+end
+
+-- Calls look(db) unless the file is unsound.
+local function look_at_copy(path, name, application, look)
+  local db <close> = connect(path, name)
+  local sound, answer = pcall(quick_check, db)
+  if not sound or answer ~= "ok" then return end
+  check_application(db, application)
+  look(db)
+end
+
+--- Calls look(db), which raises where the file is to be refused. To open a file changes what a
+--- process that was killed left beside it, so this is done on a copy, and only where there is
+--- something beside it: other files are not changed by being opened. A copy that cannot be made or
+--- is unsound (another process may write to the file) is not looked at.
+---@param path string
+---@param application integer
+---@param look fun(db: einloom.Database)
+function sqlite.look(path, application, look)
+  local parts = parts_beside(path)
+  if #parts == 0 then return end
+  local name, whole = os.tmpname(), true
+  for _, suffix in ipairs(parts) do whole = whole and copy(path .. suffix, name .. suffix) end
+  whole = whole and copy(path, name)
+  local ok, problem = true, nil
+  if whole then ok, problem = pcall(look_at_copy, path, name, application, look) end
+  os.remove(name)
+  for _, suffix in ipairs(beside) do os.remove(name .. suffix) end
+  if not ok then error(problem, 0) end
+end
+
+local function check(db, application)
+  check_application(db, application)
+  local answer = quick_check(db)
   if answer ~= "ok" then fail(db.path, "malformed: " .. answer:gsub("%s*\n%s*", " ")) end
 end
 
@@ -88,14 +161,7 @@ function sqlite.open(path, application, to_read)
   if to_read and not exists(path) then
     errors.raise(KIND, "there is no such store", { file = path })
   end
-  local environment = driver(path).sqlite3()
-  local connection, message = environment:connect(path)
-  if not connection then
-    environment:close()
-    fail(path, message)
-  end
-  local db = setmetatable({ path = path, environment = environment, connection = connection },
-    Database)
+  local db = connect(path, path)
   local ok, problem = pcall(function()
     if not to_read then db:rows "PRAGMA locking_mode = EXCLUSIVE" end
     check(db, application)
@@ -186,5 +252,6 @@ function Database:close()
   self.environment:close()
   self.connection, self.environment = nil, nil
 end
+Database.__close = Database.close
 
 return sqlite

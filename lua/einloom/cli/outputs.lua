@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: MIT
+-- Files that commands write: known to be writable before any work is done for them.
+
+local errors = require "einloom.errors"
+local terminal = require "einloom.cli.terminal"
+
+local outputs = {}
+
+-- A path without what changes nothing in it.
+local function plain(path) return (path:gsub("/%.?/+", "/"):gsub("^%./+", "")) end
+
+--- Fails where a file cannot be written, or is one that the command reads or keeps. What is there
+--- stays as it is.
+---@param flag string the option that names it
+---@param path string
+---@param inputs string[]
+function outputs.check(flag, path, inputs)
+  for _, input in ipairs(inputs) do
+    if plain(path) == plain(input) then
+      terminal.fail("usage", ("%s: %s is a file that the command needs"):format(flag,
+        errors.printable(path)))
+    end
+  end
+  local there = io.open(path, "rb")
+  if there then there:close() end
+  local file, message = io.open(path, "ab")
+  if not file then terminal.refuse("file", ("%s: %s"):format(flag, message)) end
+  file:close()
+  if not there then os.remove(path) end
+end
+
+--- Writes a file.
+---@param flag string the option that names it
+---@param path string
+---@param text string
+function outputs.write(flag, path, text)
+  local file, message = io.open(path, "wb")
+  if not file then terminal.refuse("file", ("%s: %s"):format(flag, message)) end
+  local written, problem = file:write(text)
+  local closed, late = file:close()
+  if not (written and closed) then
+    terminal.refuse("file", ("%s: %s: %s"):format(flag, path, problem or late))
+  end
+end
+
+return outputs
