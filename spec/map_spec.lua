@@ -299,6 +299,47 @@ return loom.arch {
   end)
 end)
 
+describe("einloom map without an answer", function()
+  it("says so as JSON too", function()
+    with_files(function(w, a)
+      for _, goal in ipairs { "--minimize=energy", "--pareto=energy,latency" } do
+        local status, out, err = command("map", w, a, goal, "--time-limit", "0", "--json")
+        assert.are.same({ 75, "einloom: stopped by the limit of time before anything was found\n" },
+          { status, err })
+        local said = core.json.decode(out)
+        assert.are.same({}, said.cases)
+        assert.are.same({ "time", "mapping/1" }, { said.search.stopped, said.schema })
+      end
+    end)
+  end)
+
+  it("refuses figures that are none, and options that do nothing", function()
+    with_files(function(w, a)
+      for expected, arguments in pairs {
+        ["%-%-pareto expects figures"] = { "--pareto", "," },
+        ["%-%-minimize takes one figure or a formula"] = { "--minimize", "energy, latency" },
+        ["%-%-evaluations: the strategy optimal evaluates no mapping"] = { "--evaluations", "9" },
+        ["%-%-minimize and %-%-pareto exclude"] = { "--minimize", "edp", "--pareto", "energy" },
+      } do
+        local status, out, err = command("map", w, a, table.unpack(arguments))
+        assert.are.same({ 2, "" }, { status, out })
+        assert.matches("^einloom: " .. expected, err)
+      end
+      for expected, arguments in pairs {
+        ["%-%-minimize:1:1: expected a number"] = { "--minimize", "" },
+        ["%-%-pareto: each figure once expected, got 'edp,edp'"] = { "--pareto", "edp,edp" },
+      } do
+        local status, _, err = command("map", w, a, table.unpack(arguments))
+        assert.are.equal(1, status)
+        assert.matches("^einloom: " .. expected, err)
+      end
+      local status, _, err = command("map", w)
+      assert.are.equal(1, status)
+      assert.matches("an architecture behind the workload, not nothing", err, 1, true)
+    end)
+  end)
+end)
+
 describe("what others wrote", function()
   local function refused(text, suffix, option, ...)
     local given = table.pack(...)
@@ -315,7 +356,8 @@ describe("what others wrote", function()
   it("ends at the limit of time wherever it is", function()
     local status, err = refused("return function() while true do end end", ".lua", "--strategy",
       "--time-limit", "0.05")
-    assert.are.same({ 75, "einloom: stopped before anything was found\n" }, { status, err })
+    assert.are.same({ 75, "einloom: stopped by the limit of time before anything was found\n" },
+      { status, err })
   end)
 
   it("fails with its own lines alone", function()
@@ -337,11 +379,13 @@ describe("what others wrote", function()
   end)
 
   it("says that nothing was tried where nothing was", function()
-    local status, err = refused("return function() end", ".lua", "--strategy")
-    assert.are.same({ 1, "einloom: nothing was tried\n" }, { status, err })
+    local status, err, path = refused("return function() end", ".lua", "--strategy")
+    assert.are.same({ 1, ("einloom: nothing was tried: the strategy %s came to no mapping; where "
+      .. "none fits, the strategy optimal says what is in the way\n"):format(path) },
+      { status, err })
     with_files(function(w, a)
       local _, _, message = command("map", w, a, "--strategy", "random", "--evaluations", "0")
-      assert.are.equal("einloom: nothing was tried\n", message)
+      assert.are.equal("einloom: nothing was tried: no mapping may be evaluated\n", message)
     end)
   end)
 
@@ -375,6 +419,39 @@ describe("why no mapping fits", function()
       return err
     end, ".lua")
   end
+
+  it("is said as well of units that stores know", function()
+    files.scratch([[
+      local loom = require "einloom"
+      local function level(name, size)
+        return loom.memory { name, size = size, read = { energy = 6 }, write = { energy = 6 },
+          keep = "All" }
+      end
+      return loom.workload { sizes = { m = 8, k = 8 }, bits = 8, "Z[m] = A[m,k]" },
+        loom.arch { level("Main", math.huge), level("Glb", 12), loom.compute { "MAC", energy = 1 } }
+      ]], function(path)
+      local function refused(...)
+        local status, out, err = command(...)
+        assert.are.same({ 1, "" }, { status, out })
+        return err
+      end
+      local expected = refused("map", path)
+      assert.matches("\n  the size of Glb: %d+ choices of tiles need more; 16 bits would do",
+        expected)
+      local stores = {}
+      for i = 1, 2 do
+        stores[i] = ("%s.%d.db"):format(path, i)
+        command("map", path, "--shard", i .. "/2", "--store", stores[i])
+      end
+      local store = path .. ".db"
+      for _ = 1, 2 do assert.are.equal(expected, refused("map", path, "--store", store)) end
+      assert.are.equal(expected, refused("merge", table.unpack(stores)))
+      local status, out, err = command("merge", "--json", table.unpack(stores))
+      assert.are.same({ 1, expected }, { status, err })
+      assert.are.same({}, core.json.decode(out).cases)
+      for _, name in ipairs { store, table.unpack(stores) } do os.remove(name) end
+    end, ".lua")
+  end)
 
   it("is each memory that is too small for every mapping", function()
     assert.are.equal("einloom: no mapping fits\n"

@@ -54,18 +54,30 @@ end
 local function about_whole(search, stopped, strategy)
   local p, about = search:progress(), answer.about(search, stopped, strategy)
   about.bound, about.best = bound_of(search, p), value_of(search, p)
-  about.fallen = p.falls and p.falls.rules or p.fallen
+  about.fallen = {}
+  for rule, n in pairs(p.falls and p.falls.rules or p.fallen) do
+    about.fallen[rule] = math.tointeger(n) or n
+  end
   return about
+end
+
+-- What fell to which rule, of all units of work, also of those that a store knows.
+local function falls_of(search)
+  local falls = search:progress().falls
+  local known = falls and search.ledger and search.ledger.n_known > 0
+  return known and require "einloom.search.nothing".falls(search.space) or falls
 end
 
 -- Lines about what fell to which rule.
 local function reasons_of(search)
-  local p, lines = search:progress(), {}
-  if p.falls then
-    local falls = require "einloom.search.nothing".explain(search.space, p.falls)
-    return require "einloom.show.nothing".lines(falls, search.space.arch)
+  local falls, lines = falls_of(search), {}
+  if falls then
+    local explained = require "einloom.search.nothing".explain(search.space, falls)
+    return require "einloom.show.nothing".lines(explained, search.space.arch)
   end
-  for rule, n in pairs(p.fallen) do lines[#lines + 1] = ("%s: %d candidates"):format(rule, n) end
+  for rule, n in pairs(search:progress().fallen) do
+    lines[#lines + 1] = ("%s: %d candidates"):format(rule, n)
+  end
   table.sort(lines)
   return lines
 end
@@ -80,13 +92,20 @@ local function asks_for_shares(arch)
   return false
 end
 
+-- Why a search that came to its end looked at nothing.
+local function untried(search, strategy)
+  if search.limits.evaluations == 0 then return "nothing was tried: no mapping may be evaluated" end
+  return ("nothing was tried: the strategy %s came to no mapping; where none fits, the strategy "
+    .. "optimal says what is in the way"):format(strategy)
+end
+
 -- Says why there is nothing.
-local function nothing(search)
+local function nothing(search, strategy)
   local p = search:progress()
-  if p.candidates == 0 and not p.falls then return terminal.complain "nothing was tried" end
+  if p.candidates == 0 and not p.falls then return terminal.complain(untried(search, strategy)) end
   local lines = reasons_of(search)
   table.insert(lines, 1, "no mapping fits")
-  if not search:progress().falls and asks_for_shares(search.space.arch) then
+  if not p.falls and asks_for_shares(search.space.arch) then
     lines[#lines + 1] = "min_usage: where memories are too small for the fullest use of a "
       .. "dimension, only the strategy optimal goes on with less"
   end
@@ -159,7 +178,7 @@ function answer.declare(command)
   command:option("--threads", "Threads of the strategy optimal; the answer does not depend on it.")
   command:option("--certificate", "A file for the proof that nothing is better, which `einloom "
     .. "certify` checks.")
-  command:flag("--json", "Print the answer as JSON: cases with their results, and what was searched.")
+  command:flag("--json", "Print the answer as JSON: cases with their results, what was searched.")
 end
 
 --- Prints points and writes their certificate; the status of the command.
@@ -172,12 +191,14 @@ end
 ---@return integer
 function answer.give(search, points, stopped, given, args)
   local status = stopped and terminal.STOPPED or terminal.OK
-  if #points > 0 then
+  if #points > 0 or args.json then
     print_points(search, points, stopped, given, args.json)
-  elseif stopped then
-    terminal.complain("stopped before anything was found")
-  else
-    nothing(search)
+  end
+  if #points == 0 and stopped then
+    terminal.complain(("stopped by %s before anything was found"):format(
+      reasons[stopped] or stopped))
+  elseif #points == 0 then
+    nothing(search, given.strategy)
     status = terminal.FAILED
   end
   if not args.certificate then return status end

@@ -25,7 +25,8 @@ function map.declare(parser)
     :default "optimal"
   command:option("--set", "An option of the strategy, NAME=VALUE."):args(1):count "*"
   command:option("--seed", "Seed of strategies that draw at random.")
-  command:option("--evaluations", "Mappings that are evaluated, at most.")
+  command:option("--evaluations", "Mappings that are evaluated, at most; not of the strategy "
+    .. "optimal, which evaluates none.")
   command:option("--time-limit", "Seconds, after which the best so far is the answer; "
     .. "strategies then have no number of evaluations of their own.")
     :target "time_limit"
@@ -56,6 +57,10 @@ local function search_options(args)
     time = input.number(args, "time_limit"), threads = input.number(args, "threads", "integer"),
   }
   identity.seed, identity.evaluations = options.seed or 1, options.evaluations
+  if options.evaluations and strategy == "optimal" then
+    terminal.fail("usage", "--evaluations: the strategy optimal evaluates no mapping; "
+      .. "--time-limit ends it")
+  end
   for _, text in ipairs(args.set) do
     local name, value = text:match "^%s*([%w_]+)%s*=%s*(.-)%s*$"
     if not name then terminal.fail("usage", ("--set expects NAME=VALUE, not '%s'"):format(text)) end

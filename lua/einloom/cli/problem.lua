@@ -20,8 +20,8 @@ local function expect(is, x, what, path)
   local hint = type(x) == "function" and ": write a script that returns what it gives" or ""
   local name = name_of(x)
   local article = name:match "^[aeiou]" and "an" or "a"
-  return terminal.fail("script", ("the script should return %s, not %s %s%s"):format(what, article,
-    name, hint), path)
+  return terminal.fail("script", ("the script should return %s, not %s%s"):format(what,
+    x == nil and "nothing" or article .. " " .. name, hint), path)
 end
 
 local function is_workload(x) return require "einloom.workload".is(x) end
@@ -149,24 +149,47 @@ local function options_of(args, of_files)
     local text = args[option.name]
     if text and not apart[option.name] then result[option.name] = value_of(text) end
   end
-  if args.minimize and args.pareto then
-    terminal.fail("usage", "--minimize and --pareto exclude each other")
-  end
   if args.minimize then result.minimise = args.minimize end
   if args.pareto then result.minimise = list_of(args.pareto) end
   if args.keep then result.mapping = read_mapping(args.keep) end
   return result
 end
 
+-- Figures of a list, which is no formula.
+local function is_list_of_names(text)
+  if not text:find(",", 1, true) then return false end
+  for part in (text .. ","):gmatch "([^,]*)," do
+    if not part:match "^%s*[%a_][%w_]*%s*$" then return false end
+  end
+  return true
+end
+
+local function check_figures(args)
+  if args.minimize and args.pareto then
+    terminal.fail("usage", "--minimize and --pareto exclude each other")
+  end
+  if args.minimize and is_list_of_names(args.minimize) then
+    terminal.fail("usage", "--minimize takes one figure or a formula; --pareto takes several")
+  end
+  if args.pareto and #list_of(args.pareto) == 0 then
+    terminal.fail("usage", "--pareto expects figures, e.g. energy,latency")
+  end
+end
+
 -- An error about an option that the command line gives, as one about it by its name there.
 local function of_command_line(e, args)
-  local is_option = errors.is(e) and e.path == "options of loom.space"
-  local name = is_option and e.name
+  local in_formula = args.minimize and type(e) == "table" and e.file == "minimise"
+  if in_formula then e.file = "--minimize" end
+  if not errors.is(e) then return e end
+  local name = e.path == "options of loom.space" and e.name
   if not name then return e end
   local own = args[name] and flag(name) or name == "mapping" and args.keep and "--keep"
     or name == "minimise" and (args.minimize and "--minimize" or args.pareto and "--pareto")
   if not own then return e end
   local message = e.message:gsub("^" .. name .. ": ", "", 1)
+  if own == "--pareto" then
+    message = message:gsub("got a table", function() return ("got '%s'"):format(args.pareto) end)
+  end
   return { kind = e.kind, message = own .. ": " .. message }
 end
 
@@ -175,6 +198,7 @@ end
 ---@param args table
 ---@return einloom.Space
 function problem.space(given, args)
+  check_figures(args)
   local ok, space, message, kind = pcall(require "einloom.space".new, given.workload, given.arch,
     options_of(args, given.options))
   if not ok then error(of_command_line(space, args), 0) end

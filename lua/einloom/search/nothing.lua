@@ -103,6 +103,15 @@ local function obstacles(space, list)
   return small
 end
 
+--- What falls to which rule, of a space that was not explored by the search that has its answer.
+---@param space einloom.Space
+---@return { size: number, points: number, rules: table<string, number> }
+function nothing.falls(space)
+  local again = engine.new(space, 1)
+  again:run()
+  return again:falls()
+end
+
 --- Explores a space again for which no mapping was found.  Memories that are too small for every
 --- mapping come first, then falls that have a remedy, then those to which more fell.
 ---@param space einloom.Space
