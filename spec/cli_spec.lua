@@ -138,6 +138,44 @@ local m = loom.mapping "Man: I O\nfor p\n  MAC"
     assert.truthy(out:find("operations", 1, true))
   end)
 
+  it("prints what was counted by walking as JSON that verifies", function()
+    for n, arguments in pairs {
+      [2] = { matmul, "--at", "M0=16", "--at", "M0=8", "--lifetime", "retain" },
+      [1] = { files.path "golden/mapping/matmul.json", "--case", "matmul_003" },
+    } do
+      local status, out, err = command("simulate", "--json", table.unpack(arguments))
+      assert.are.same({ 0, "" }, { status, err })
+      files.scratch(out, function(path)
+        local verified, lines = command("verify", path)
+        assert.are.equal(0, verified, lines)
+        assert.are.equal(n .. " passed, 0 failed, 0 disputed\n", lines)
+        local _, walked = command("simulate", path, "--json")
+        assert.are.equal(out, walked)
+      end, ".json")
+      local list = core.json.decode(out)
+      list = list.cases or { list }
+      assert.are.equal(n, #list)
+      assert.are.equal("exact", list[1].model)
+      if n == 2 then assert.are.equal(matmul .. " at M0=16", list[1].id) end
+    end
+  end)
+
+  it("prints cases that cannot be walked as what they are refused for", function()
+    local path = files.path "golden/mapping/errors.json"
+    local status, out, err = command("simulate", "--json", path, "--case", "errors_001")
+    assert.are.equal(1, status)
+    assert.matches("errors_001", err)
+    local case = core.json.decode(out)
+    assert.are.same({ "errors_001", "exact" }, { case.id, case.model })
+    assert.is_string(case.expected.error)
+    local bad, text, message = command("simulate", "--json", matmul, "--at", "N0=16")
+    assert.are.same({ 1, "" }, { bad, text })
+    assert.matches("no 'N0'", message, 1, true)
+    bad, text, message = command("simulate", "--json", matmul)
+    assert.are.same({ 1, "" }, { bad, text })
+    assert.matches("needs integers above 0", message, 1, true)
+  end)
+
   it("reports invalid mappings and goes on to the next case", function()
     local status, out, err = command("eval", files.path "golden/mapping/errors.json")
     assert.are.equal(1, status)

@@ -100,6 +100,27 @@ local function write_symbols(workload, arch, mapping)
   return next(out) and out or nil
 end
 
+-- A copy with what a point gives for symbols.
+local function put_in(value, point)
+  if type(value) ~= "table" then return points.at(value, point) end
+  local copy = setmetatable({}, getmetatable(value))
+  for key, entry in pairs(value) do copy[key] = put_in(entry, point) end
+  return copy
+end
+
+--- What a case says of its workload, architecture and mapping at a point, as JSON data.
+---@param workload table
+---@param arch table
+---@param mapping table
+---@param point table<string|userdata, any>
+---@return table
+function write_case.to_json_at(workload, arch, mapping, point)
+  local raw = require "einloom.readonly".raw
+  workload, arch, mapping = raw(workload), raw(arch), raw(mapping)
+  local read = points.read(point, symbols.of(workload, arch, mapping))
+  return write_case.to_json(put_in(workload, read), put_in(arch, read), put_in(mapping, read))
+end
+
 --- What a case says of its workload, architecture and mapping, as JSON data.
 ---@param workload table
 ---@param arch table

@@ -1,8 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- einloom eval: the loop nest and the costs of mappings, as text or as JSON.
 
-local conventions = require "einloom.conventions"
-local core = require "einloom.core"
+local cases = require "einloom.cli.cases"
 local errors = require "einloom.errors"
 local input = require "einloom.cli.input"
 local terminal = require "einloom.cli.terminal"
@@ -60,33 +59,7 @@ local function json_of(subject, r, args)
   if #list == 0 and next(r.point) then list = { r.point } end
   local samples_of_case = subject.raw ~= nil and #args.at == 0
   local filled, message, kind = case.with_results(r, list, samples_of_case)
-  for _, key in ipairs { "family", "note", "tags" } do
-    if subject.raw then filled[key] = subject.raw[key] end
-  end
-  filled.id = subject.id
-  return filled, message, kind
-end
-
--- A case that has no results: what was read, and the kind of the error.
-local function json_of_error(raw, kind, args)
-  local filled = {}
-  for _, key in ipairs {
-    "id", "family", "note", "tags", "symbols", "workload", "arch", "mapping", "samples",
-  } do filled[key] = raw[key] end
-  local given = { options = require "einloom.case".conventions(raw) }
-  filled.schema = "mapping/1"
-  filled.model, filled.conventions =
-    conventions.for_case(conventions.of(input.options_of(given, args)))
-  filled.expected = { error = kind }
-  return filled
-end
-
-local function print_json(list)
-  local case = require "einloom.case"
-  local options = { indent = 2, sort_keys = true }
-  if #list == 1 then return terminal.say(core.json.encode(list[1], options)) end
-  local cases = setmetatable(list, core.json.array)
-  terminal.say(core.json.encode({ schema = case.schema, cases = cases }, options))
+  return cases.entitle(filled, subject), message, kind
 end
 
 -- A result with its mapping lifted, at the same point.
@@ -124,12 +97,11 @@ function eval.run(args)
     before = #filled
     return eval_one(entry, args, filled, titled)
   end, function(entry, problem)
-    local is_case = type(entry.raw) == "table" and type(entry.raw.id) == "string"
-    if args.json and is_case and #filled == before and problem.kind ~= "bad_point" then
-      filled[#filled + 1] = json_of_error(entry.raw, problem.kind, args)
+    if args.json and #filled == before then
+      filled[#filled + 1] = cases.refused(entry, problem, args)
     end
   end)
-  if args.json and #filled > 0 then print_json(filled) end
+  if args.json and #filled > 0 then cases.print(filled) end
   return status
 end
 
