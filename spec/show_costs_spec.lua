@@ -89,10 +89,10 @@ describe("the costs as text", function()
       for _, line in ipairs(section(text, "^  by einsum$")) do
         local name = line:match "^%S+"
         assert.are.equal(latency[name], number_of(line), line)
-        local component, kind = line:match "bound by (%S+) %((%a+)%)$"
+        local component, kind = line:match "bound by (%S+) %((%a[%a ]+)%)$"
         assert.are.equal(bound[name], component)
         local class = r.arch:component(component).class
-        assert.are.equal(class == "Compute" and "compute" or "memory", kind)
+        assert.are.equal(class == "Compute" and "compute unit" or "memory", kind)
       end
     end
   end)
@@ -191,6 +191,31 @@ describe("the costs as text", function()
     assert.truthy(text:find("\narea +5\n  Buf +5, 100 %%"), text)
   end)
 
+  it("name einsums as einsums, whatever they are called", function()
+    local w = loom.workload { sizes = { m = 16, k = 8 }, bits = 8, "compute: Z[m] = A[m,k]",
+      "all: Y[m] = Z[m]" }
+    local a = loom.arch {
+      loom.memory { "DRAM", size = math.huge }, loom.memory { "GLB", size = 1024 },
+      loom.fanout { "PE", x = 4 }, loom.compute { "MAC", throughput = 1 },
+    }
+    local text = assert(loom.analyze(w, a, loom.mapping [[
+      DRAM: A Y Z
+      sequential
+        branch
+          for m tile M0
+            GLB: A
+            for m, k
+              compute on MAC
+        branch
+          for m
+            all on MAC]])):costs_text()
+    for _, line in ipairs {
+      "    compute                      128, bound by MAC (compute unit)\n",
+      "    during einsum compute, peak ", "    during einsum all ",
+      "\ninstances in use (by einsum)\n  compute ", "\n  GLB, einsum compute",
+    } do assert.truthy(text:find(line, 1, true), text) end
+  end)
+
   it("show the instances in use", function()
     local r = analyze(machine(), 4)
     assert.truthy(joined(r:costs_text(), "^instances in use"):find
@@ -206,10 +231,10 @@ describe("the costs of several einsums", function()
   it("show memory over time and what is there at the peak", function()
     local r = example "fused" { M0 = 8 }
     local rows = section(r:costs_text(), "^  GLB +65536")
-    assert.truthy(rows[1]:find "^while First, peak  65536 %+ 1024%*M0 bits += 73728 bits$")
+    assert.truthy(rows[1]:find "^during einsum First, peak  65536 %+ 1024%*M0 bits += 73728 bits$")
     for i, pattern in ipairs { "^A +512%*M0 bits += 4096 bits$", "^B +32768 bits$",
       "^T +512%*M0 bits += 4096 bits$", "^C +32768 bits$",
-      "^while Second +65536 %+ 1024%*M0 bits += 73728 bits$" } do
+      "^during einsum Second +65536 %+ 1024%*M0 bits += 73728 bits$" } do
       assert.truthy(rows[i + 1]:find(pattern), rows[i + 1])
     end
     assert.are.equal(6, #rows)
@@ -233,9 +258,9 @@ describe("the costs of several einsums", function()
               E1 on MAC
     ]]))
     local text = joined(r:costs_text(), "^  Buf +max")
-    assert.truthy(text:find("^while E0 +8%*M0 bits\nA +8%*M0 bits\nwhile E1 +8%*N0 bits\nB "), text)
+    assert.truthy(text:find("^during einsum E0 +8%*M0 bits\nA +8%*M0 bits\nwhile E1 +8%*N0 bits\nB "), text)
     text = joined(r { M0 = 2, N0 = 4 }:costs_text(), "^  Buf +max")
-    assert.truthy(text:find("^while E0 +8%*M0 bits += 16 bits\nwhile E1, peak "), text)
+    assert.truthy(text:find("^during einsum E0 +8%*M0 bits += 16 bits\nwhile E1, peak "), text)
     assert.truthy(r:costs_text():find "limits\n  Buf, E0 +8%*M0 <= 512 bits\n")
   end)
 

@@ -121,7 +121,7 @@ end
 local function bound_text(view, e)
   local bound = view.bound_by[e.einsum]
   if not bound then return nil end
-  return ("bound by %s (%s)"):format(bound, view.compute[bound] and "compute" or "memory")
+  return ("bound by %s (%s)"):format(bound, view.compute[bound] and "compute unit" or "memory")
 end
 
 -- Whether another component is known to take longer, or as long and comes first.
@@ -242,7 +242,7 @@ local function one_memory(view, peak)
   local full = peak_step(view, peak, steps)
   if #view.einsums == 1 then return residents(view, peak, full or 1, 2) end
   for _, r in ipairs(steps) do
-    local label = "while " .. view.einsums[r.step].einsum
+    local label = "during einsum " .. view.einsums[r.step].einsum
     value_row(view, 2, r.step == full and label .. ", peak" or label, r.bits, "bits")
     if r.step == full or not full then residents(view, peak, r.step, 3) end
   end
@@ -276,7 +276,7 @@ local function dimensions(view)
   local any = false
   for _, e in ipairs(view.einsums) do
     if #e.spatial > 0 then
-      if not any then heading(view, "instances in use") end
+      if not any then heading(view, "instances in use (by einsum)") end
       any = true
       row(view, 1, e.einsum, dimensions_text(view, e))
     end
@@ -305,7 +305,7 @@ local function limits(view)
       any, seen[key] = true, true
       local left = ("%s <= %s %s"):format(r.needed, r.available, r.dim and "instances" or "bits")
       local needed = at(view, r.needed)
-      local name = r.einsum or "all"
+      local name = r.einsum and "einsum " .. r.einsum or "all einsums"
       row(view, 1, #view.einsums > 1 and label .. ", " .. name or label, left,
         needed ~= r.needed and "= " .. tostring(needed) or nil)
     end
