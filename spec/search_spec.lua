@@ -210,6 +210,21 @@ describe("a search", function()
     assert.is_table(read.from_json(raw))
   end)
 
+  it("refuses bounds of loops that differ by einsum", function()
+    local raw = case_of "nvdla_matmuls_E"
+    local function bound(i, value)
+      raw.hardware.paths[i].fanout.ProcessingElement[1].loop_bounds = {
+        { variables = { "m" }, op = "<=", value = value },
+      }
+    end
+    bound(1, 2)
+    assert.has_error(function() read.from_json(raw) end)
+    bound(2, 3)
+    assert.has_error(function() read.from_json(raw) end)
+    bound(2, 2)
+    assert.is_table(read.from_json(raw))
+  end)
+
   it("spreads a variable over one dimension of a level where that is asked for", function()
     local case = read.from_json(decode "cases_timeloop".cases[1])
     local all = read.space(case):search().points[1]

@@ -222,6 +222,21 @@ describe("bounds of loops", function()
     assert.are.equal(list:fingerprint(), one:fingerprint())
     assert.are.equal(list:search().points[1].energy, one:search().points[1].energy)
   end)
+
+  it("say nothing of variables that reuse keeps out", function()
+    local function found(bound)
+      return loom.space(product(), loom.arch {
+        memory("L1", { keep = "All", energy = 10 }),
+        loom.fanout { "PE", x = { 4, reuse = "A", loop_bounds = bound } }, mac,
+      }):search()
+    end
+    local function text(bound) return tostring(found(bound):mapping()) end
+    local pair = text { variables = { "k", "n" }, op = "==", value = 2 }
+    assert.is_truthy(pair:find "for [^\n]*n tile 2.*par n on PE.x", pair)
+    local any = text { variables = { "k", "m" }, op = "product>", value = 1 }
+    assert.is_truthy(any:find "for [^\n]*n tile 3.*par n on PE.x", any)
+    assert.are.same({}, found({ variables = { "n" }, op = "==", value = 5 }).points)
+  end)
 end)
 
 describe("a space", function()

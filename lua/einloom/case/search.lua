@@ -183,6 +183,17 @@ local function add_sharing(definition, raw)
   end
 end
 
+local function same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
+  for key in pairs(a) do
+    if not same(a[key], b[key]) then return false end
+  end
+  for key in pairs(b) do
+    if a[key] == nil then return false end
+  end
+  return true
+end
+
 -- What the dimensions ask for, which has to be the same for all einsums.
 local function add_limits(raw, by_name)
   for i, path in ipairs(raw.hardware.paths) do
@@ -193,6 +204,9 @@ local function add_limits(raw, by_name)
         local share = d.min_fraction_used or 0
         if node.min_usage and node.min_usage ~= share then
           bad("einsums differ in the share that has to be used", at)
+        end
+        if node.min_usage and not same(node.loop_bounds or {}, d.loop_bounds or {}) then
+          bad("einsums differ in bounds of loops", at)
         end
         node.min_usage, node.loop_bounds = share, d.loop_bounds
       end
@@ -420,7 +434,7 @@ local known = { "id", "kind", "minimise", "limits", "workload", "hardware", "pee
 local function options_of(raw, minimise)
   check(raw, "limits", "max_shared_loops", "max_shared_loops_per_rank", "temporal_factors",
     "spatial_factors", "objective_slack", "usage_slack", "one_spatial_dim_per_variable",
-    "force_memory_hierarchy_order")
+    "force_memory_hierarchy_order", "explore_loop_orders")
   if raw.spatial_factors ~= "perfect" then
     bad("spatial factors are perfect in a search", "limits.spatial_factors")
   end
@@ -432,6 +446,7 @@ local function options_of(raw, minimise)
     max_fused_loops_per_rank_variable = raw.max_shared_loops_per_rank
       and number(raw.max_shared_loops_per_rank, "limits"),
     force_memory_hierarchy_order = raw.force_memory_hierarchy_order,
+    explore_loop_orders = raw.explore_loop_orders,
   }
 end
 

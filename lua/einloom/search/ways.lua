@@ -81,13 +81,16 @@ local function bound_of(einsum, bound, scope, path)
   return { variables = variables, op = bound.op, value = bound.value }
 end
 
+-- A bound says nothing of variables of which `reuse` lets no loop be here.
 local function dimension(einsum, d, scope, path)
   local result = {
-    name = d.name, count = d.fanout, min_fraction = d.min_usage or 0, bounds = {},
-    excluded = indexing(einsum.tensors, members(scope, d.reuse, path .. ".reuse")),
+    name = d.name, count = d.fanout, min_fraction = d.min_usage or 0, bounds = {}, excluded = {},
   }
+  local spared = indexing(einsum.tensors, members(scope, d.reuse, path .. ".reuse"))
+  for v in pairs(spared) do result.excluded[v] = true end
   for i, b in ipairs(d.loop_bounds or {}) do
     local bound = bound_of(einsum, b, scope, ("%s.loop_bounds[%d].indexing"):format(path, i))
+    for v in pairs(spared) do bound.variables[v] = nil end
     local op = bound.op:gsub("^product", "")
     if forces_one(op, bound.value) then
       for v in pairs(bound.variables) do result.excluded[v] = true end
