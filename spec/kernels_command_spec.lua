@@ -282,6 +282,32 @@ describe("einloom kernels", function()
   end)
 end)
 
+describe("the bytes of kernels", function()
+  it("say where they count a result twice, and list no tensor that is not there", function()
+    local kernel = json(example "attention").kernels[1]
+    assert.are.same({ "masked" }, { table.unpack(kernel.counted_twice) })
+    assert.are.same({}, { table.unpack(kernel.in_place) })
+    assert.are.same({ "score" }, { table.unpack(kernel.never_stored) })
+    assert.are.equal(4 * (2048 + 2048) + 2 * 4 * 4096, kernel.bytes) -- Q, K and masked
+    assert.are.equal(4 * 4096, kernel.memory.one_pass.writes)
+    local out = run(example "attention")
+    assert.truthy(out:find("\n                masked counts twice, as if it overwrote", 1, true))
+    assert.is_nil(out:find("score overwritten", 1, true))
+    kernel = json(example "softmax").kernels[1]
+    assert.are.same({ {}, { "e", "y" } }, { { table.unpack(kernel.counted_twice) },
+      { table.unpack(kernel.in_place[1]) } })
+  end)
+
+  it("say what an update reads besides", function()
+    local kernel = json(example "histogram").kernels[1]
+    assert.are.same({ { tensor = "hist", bytes = 64 } }, { table.unpack(kernel.uncounted) })
+    -- What the reference counts of x, bin and hist, each once.
+    assert.are.equal(4 * 4096 + 8 * 4096 + 4 * 16, kernel.bytes)
+    assert.truthy(run(example "histogram"):find("not counted is what hist holds before: it is read "
+      .. "to be updated, 64 bytes", 1, true))
+  end)
+end)
+
 describe("the JSON of kernels", function()
   it("adds up and agrees with the recorded graphs", function()
     local data = json(recorded)
@@ -359,6 +385,35 @@ describe("reasons", function()
     for _, refusal in ipairs(json(example "attention").refusals) do
       assert.is_nil(refusal.sentence:find "%%")
     end
+  end)
+
+  it("count the pairs that were never asked", function()
+    local function explained(einsums, more)
+      local text = ("return require 'einloom'.graph { einsums = [==[%s]==], %s }"):format(einsums,
+        more)
+      return files.scratch(text, function(path)
+        local out = run(path, "--explain"):gsub("%s+", " ")
+        local pairs_there = json(path).pairs
+        assert.are.equal(pairs_there.all,
+          pairs_there.asked + pairs_there.unrelated + pairs_there.left_out)
+        return out, pairs_there
+      end, ".lua")
+    end
+    local out = explained("a[i] = x[i]\nb[j] = a[j//2]\nc[k] = z[k]",
+      "sizes = { i = 8, j = 16, k = 4 }")
+    assert.truthy(out:find("3 pairs of kernels: 1 asked whether they fuse; never asked: 2 with no "
+      .. "tensor in common", 1, true), out)
+    out = explained("a[i] = x[i]", "sizes = { i = 8 }")
+    assert.is_nil(out:find("pairs of kernels", 1, true))
+    local lines, tensors = {}, {}
+    for k = 1, 67 do
+      lines[k] = ("a%d[i%d] = x[i%d]"):format(k, k, k)
+      tensors[k] = ("i%d = %d"):format(k, 100 + k)
+    end
+    local _, counted = explained(table.concat(lines, "\n"), ("sizes = { %s }"):format(
+      table.concat(tensors, ", ")))
+    -- Each of 67 with the next 64: the first with the last two, the second with the last one.
+    assert.are.same({ 67 * 66 / 2, 0, 3 }, { counted.all, counted.unrelated, counted.left_out })
   end)
 
   it("are those of calls too", function()

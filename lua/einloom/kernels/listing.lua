@@ -150,9 +150,68 @@ local function mixed_of(graph, facts)
   return found
 end
 
-local function groups_of(groups)
+-- What is in memory of tensors that share one storage, and whether the last of them takes the place
+-- of tensors of this kernel alone, none of which is ever there.
+local function existing(made, group)
+  local found, own = list(), {}
+  for _, section in ipairs(made.sections) do
+    for _, statement in ipairs(section.statements) do
+      for _, write in ipairs(statement.writes) do own[write.tensor] = true end
+    end
+  end
+  for _, name in ipairs(group) do
+    if made.stored[name] or not own[name] then found[#found + 1] = program.named(name) end
+  end
+  return found, #found == 1 and found[1] == program.named(group[#group])
+end
+
+local function groups_of(made)
   local found = list()
-  for i, group in ipairs(groups) do found[i] = names(group) end
+  for _, group in ipairs(made.facts.in_place) do
+    local there, alone = existing(made, group)
+    if not alone then found[#found + 1] = there end
+  end
+  return found
+end
+
+-- Results that stay in the kernel: those that the core names, and those that only lend their
+-- place.
+local function never_stored(made)
+  local found = names(made.facts.never_stored)
+  for _, group in ipairs(made.facts.in_place) do
+    local seen = {}
+    for _, name in ipairs((existing(made, group))) do seen[name] = true end
+    for _, name in ipairs(group) do
+      if not seen[program.named(name)] then found[#found + 1] = program.named(name) end
+    end
+  end
+  return found
+end
+
+-- Results of which `bytes` counts what was there before, though nothing was.
+local function counted_twice(made)
+  local found = list()
+  for _, group in ipairs(made.facts.in_place) do
+    local _, alone = existing(made, group)
+    if alone then found[#found + 1] = program.named(group[#group]) end
+  end
+  return found
+end
+
+-- What `bytes` leaves out: the elements that an update joins with what it computes, as memory does
+-- by itself.
+local function uncounted(made, ops)
+  local found = list()
+  for _, section in ipairs(made.sections) do
+    for _, statement in ipairs(section.statements) do
+      for _, dep in ipairs(ops[statement.node.name].dep_writes) do
+        if dep.accumulates then
+          found[#found + 1] = { tensor = program.named(dep.buffer),
+            bytes = dep.moved and plain(dep.moved) }
+        end
+      end
+    end
+  end
   return found
 end
 
@@ -162,12 +221,13 @@ local function tiling_of(tiling)
   return found
 end
 
-local function add_loops(graph, made, entry)
+local function add_loops(graph, made, entry, ops)
   local facts = made.facts
   entry.extents, entry.tiling = plain_list(facts.extents), tiling_of(facts.tiling)
   entry.ranges, entry.operations = ranges_of(made), operations_of(made)
-  entry.arguments, entry.never_stored = arguments_of(facts), names(facts.never_stored)
-  entry.in_place, entry.mixed_layouts = groups_of(facts.in_place), mixed_of(graph, facts)
+  entry.arguments, entry.never_stored = arguments_of(facts), never_stored(made)
+  entry.in_place, entry.mixed_layouts = groups_of(made), mixed_of(graph, facts)
+  entry.counted_twice, entry.uncounted = counted_twice(made), uncounted(made, ops)
   entry.index_bits = facts.narrow and 32 or 64
   entry.index_bits_proved = facts.narrow_proved and 32 or 64
   entry.hint = facts.hint
@@ -212,7 +272,7 @@ local function kernel_of(graph, made, ops)
   local facts = made.facts
   local entry = { name = made.name, kind = facts.kind, nodes = nodes_of(facts),
     schedule = names(facts.schedule), flops = plain(facts.flops), launch = facts.launch }
-  if made.call then add_call(made, entry, ops) else add_loops(graph, made, entry) end
+  if made.call then add_call(made, entry, ops) else add_loops(graph, made, entry, ops) end
   return entry
 end
 
@@ -277,6 +337,48 @@ local function refusals_of(programs, kernels, refusals, ops)
   return found
 end
 
+-- The kernels that use each tensor, in order.
+local function users_of(kernels, ops)
+  local users = {}
+  for i, kernel in ipairs(kernels) do
+    for _, name in ipairs(kernel.nodes) do
+      for _, deps in ipairs { ops[name].dep_writes, ops[name].dep_reads } do
+        for _, dep in ipairs(deps) do
+          local own = users[dep.buffer] or {}
+          users[dep.buffer] = own
+          if own[#own] ~= i then own[#own + 1] = i end
+        end
+      end
+    end
+  end
+  return users
+end
+
+-- How many pairs of kernels use a tensor in common.
+local function n_related(kernels, ops)
+  local lists, n = {}, 0
+  for i in ipairs(kernels) do lists[i] = {} end
+  for _, own in pairs(users_of(kernels, ops)) do
+    for _, i in ipairs(own) do table.insert(lists[i], own) end
+  end
+  for i in ipairs(kernels) do
+    local seen = {}
+    for _, own in ipairs(lists[i]) do
+      for _, k in ipairs(own) do
+        if k > i and not seen[k] then seen[k], n = true, n + 1 end
+      end
+    end
+  end
+  return n
+end
+
+-- Which pairs of kernels were asked about, in numbers.
+local function pairs_of(kernels, refusals, ops)
+  local all, related = #kernels * (#kernels - 1) // 2, n_related(kernels, ops)
+  return { all = all, asked = #refusals, unrelated = all - related,
+    left_out = related - #refusals }
+end
+
 -- The sum of a figure, exactly; nil where a kernel has none.
 local function total(kernels, field)
   local sum = core.int(0)
@@ -301,9 +403,10 @@ function listing.of(graph, options)
     kernels[i] = kernel_of(graph, made, ops)
     n = n + #kernels[i].nodes
   end
+  local refused = refusals_of(programs, kernels, refusals, ops)
   return {
     schema = listing.schema, tiling = plan.name_of(options), kernels = kernels,
-    refusals = refusals_of(programs, kernels, refusals, ops),
+    refusals = refused, pairs = pairs_of(kernels, refused, ops),
     totals = { kernels = #kernels, nodes = n, bytes = total(kernels, "bytes"),
       flops = total(kernels, "flops") },
   }, programs

@@ -131,12 +131,25 @@ local function layout_text(one)
     table.concat(strides, " "))
 end
 
+-- Where the bytes are not what really moves.
+local function counting(out, kernel)
+  for _, name in ipairs(kernel.counted_twice) do
+    row(out, "", ("%s counts twice, as if it overwrote another tensor: that one is never stored")
+      :format(name))
+  end
+  for _, one in ipairs(kernel.uncounted) do
+    row(out, "", ("not counted is what %s holds before: it is read to be updated%s"):format(
+      one.tensor, one.bytes and ", " .. several(one.bytes, "bytes") or ""))
+  end
+end
+
 local function facts(out, kernel)
   if kernel.launch then row(out, "launch", ("with others, number %d"):format(kernel.launch)) end
   if kernel.call then
     row(out, "around", ("%s; %s"):format(kernel.call, several(kernel.flops, "flops")))
   end
   row(out, "moves", bytes_text(kernel))
+  counting(out, kernel)
   if kernel.sectors then
     row(out, "touches", ("%s in blocks of %s"):format(several(kernel.sectors, "sectors"),
       tiles_text(kernel.blocks)))
@@ -200,11 +213,22 @@ function show.text(data)
   return table.concat(out, "\n")
 end
 
---- Why kernels that use a tensor in common are apart.
+-- Which pairs were asked whether they fuse, and why the others were not.
+local function pairs_text(pairs)
+  local never = {}
+  if pairs.unrelated > 0 then never[1] = pairs.unrelated .. " with no tensor in common" end
+  if pairs.left_out > 0 then
+    never[#never + 1] = pairs.left_out .. " with more than 64 users of what they share between "
+      .. "them, or in lists, which are asked as a whole"
+  end
+  return ("%s of kernels: %d asked whether they fuse%s"):format(several(pairs.all, "pairs"),
+    pairs.asked, #never > 0 and "; never asked: " .. table.concat(never, ", ") or "")
+end
+
+--- Why kernels that use a tensor in common are apart, and how many pairs were not asked about.
 ---@param data table
 ---@return string
 function show.refusals(data)
-  if #data.refusals == 0 then return "no two kernels use a tensor in common" end
   local out = {}
   local function put(indent, text)
     for _, part in ipairs(layout.wrap(text, layout.width - #indent)) do
@@ -217,6 +241,8 @@ function show.refusals(data)
       table.concat(refusal.tensors, ", ")))
     put("  ", refusal.sentence)
   end
+  if #data.refusals == 0 then put("", "no two kernels use a tensor in common") end
+  if data.pairs.all > 0 then put("", pairs_text(data.pairs)) end
   return table.concat(out, "\n")
 end
 
