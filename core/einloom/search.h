@@ -72,6 +72,12 @@ typedef struct loom_space_template {
   const char *text; /* decides between points of equal values, before the number; NULL: "" */
 } loom_space_template;
 
+/* Leaves out mappings whose objectives (energy, latency, as asked for) are above limits, of all uses
+** together (INFINITY: none), and points of an einsum that are above them with what the other uses add
+** at least.  Sums that are larger by 1e-12 of a limit are not above it. */
+LOOM_API void loom_space_limit(loom_space *s, const double *limits);
+LOOM_API void loom_space_limit_einsum(loom_space *s, int einsum, const double *others);
+
 /* ---- exploring ---------------------------------------------------------------------------- */
 
 /* Adds a template of an einsum with its costs: a unit of work.  Returns its number, from 0; all units
@@ -190,6 +196,9 @@ LOOM_API loom_status loom_space_join_some(loom_space *s, size_t work, bool *more
 /* What no mapping is below, in each objective (energy, latency, as asked for): when all units have
 ** been added, at any moment.  False before the uses are known. */
 LOOM_API bool loom_space_bound(const loom_space *s, double bound[2]);
+/* No point of a template (-1: of any template of the einsum) is below, in each objective: once it is
+** sketched, and 0 before. */
+LOOM_API loom_status loom_space_least(loom_space *s, int einsum, int number, double least[2]);
 LOOM_API size_t loom_space_results(const loom_space *s);
 /* Values of a result: energy, latency, bits of each open memory (as asked for). */
 LOOM_API const double *loom_space_result(const loom_space *s, size_t result, size_t *n);

@@ -181,6 +181,7 @@ static bool is_beaten(const join *g, const double *least) {
 
 bool loom_join_is_hopeless(const join *g, const double *values, const double *more) {
   double least[2];
+  if (loom_space_exceeds(g->s, values, more)) return true;
   if (g->n_goals == 0) return false;
   for (int k = 0; k < g->s->n_objectives; k++) least[k] = values[k] + more[k];
   return is_beaten(g, least);

@@ -116,9 +116,10 @@ static void read_values(loom_collector *c) {
 }
 
 bool loom_collector_dominated(loom_collector *c) {
-  if (c->before < 0 && c->group < 0) return false;
+  if (c->before < 0 && c->group < 0 && !c->s->limited) return false;
   read_values(c);
-  return (c->before >= 0 && loom_group_dominates(&c->known->groups.at[c->before], c->values)) ||
+  return loom_space_exceeds(c->s, c->values, c->one->others) ||
+         (c->before >= 0 && loom_group_dominates(&c->known->groups.at[c->before], c->values)) ||
          (c->group >= 0 && loom_group_dominates(&c->found->groups.at[c->group], c->values));
 }
 

@@ -74,7 +74,8 @@ state *loom_state_after(join *g, const state *left, const loom_group *right);
 /* What is the same for all pairs of rows of a state and a group. */
 void loom_state_constants(const join *g, const state *left, const loom_group *right,
                           const state *after, constants *k);
-/* A complete result beats everything that values with `more` of each objective can become. */
+/* A complete result beats everything that values with `more` of each objective can become, or they are
+** above a limit. */
 bool loom_join_is_hopeless(const join *g, const double *values, const double *more);
 /* Room for one more row; false with an error. */
 bool loom_state_grow(loom_ctx *ctx, state *st);

@@ -105,6 +105,17 @@ static double least_of(const loom_space_one *one, int objective, int n_objective
   return least;
 }
 
+loom_status loom_space_least(loom_space *s, int einsum, int number, double least[2]) {
+  const loom_space_one *one = &s->einsums.at[einsum];
+  const loom_unit *u = number < 0 ? NULL : loom_space_unit(s, einsum, number);
+  if (number >= 0 && !u) return loom_error_status(s->ctx);
+  for (int k = 0; k < s->n_objectives; k++)
+    least[k] = !u                            ? least_of(one, k, s->n_objectives)
+               : u->state == LOOM_UNIT_ADDED ? 0
+                                             : u->least[k];
+  return LOOM_OK;
+}
+
 /* No complete row that comes of those at hand is below, and none of the goals. */
 static double least_to_come(const join *g, int objective) {
   size_t n = (size_t)g->s->n_objectives, k = (size_t)objective;

@@ -392,6 +392,7 @@ struct loom_space_einsum_ {
   LOOM_VEC(loom_search_bound) bounds;
   loom_tile_table *tables[LOOM_SEARCH_MAX_VARIABLES][2]; /* even, uneven */
   double *falls;                                         /* of what was explored */
+  double others[2]; /* of each objective: what the other uses add at least, or 0 */
 };
 
 typedef struct loom_space_memory_ {
@@ -426,6 +427,8 @@ struct loom_space {
   loom_arena arena;
   int n_objectives, n_open, n_always; /* figures of an open memory for persistent tensors: 0 or 1 */
   double *joint;                      /* by memory: pairs of points that fell to it */
+  bool limited;
+  double limits[2]; /* of each objective */
   LOOM_VEC(loom_space_store) memories;
   LOOM_VEC(loom_space_one) einsums;
   size_t n_uses;
@@ -437,6 +440,8 @@ struct loom_space {
   LOOM_VEC(int32_t) tiles;       /* of the choices */
 };
 
+/* Objectives with what comes on top of them are above a limit (space.c). */
+bool loom_space_exceeds(const loom_space *s, const double *values, const double *more);
 /* Columns of a template from its costs (columns.c). */
 bool loom_nest_fill(const loom_space *s, loom_space_one *one, loom_nest *nest,
                     const loom_space_template *t, const loom_einsum_costs *e);

@@ -92,6 +92,21 @@ int loom_space_tensor(loom_space *s, int einsum, const char *tensor, const int *
   return (int)one->tensors.n - 1;
 }
 
+void loom_space_limit(loom_space *s, const double *limits) {
+  s->limited = true;
+  for (int k = 0; k < s->n_objectives; k++) s->limits[k] = limits[k];
+}
+
+void loom_space_limit_einsum(loom_space *s, int einsum, const double *others) {
+  for (int k = 0; k < s->n_objectives; k++) s->einsums.at[einsum].others[k] = others[k];
+}
+
+bool loom_space_exceeds(const loom_space *s, const double *values, const double *more) {
+  for (int k = 0; k < s->n_objectives && s->limited; k++)
+    if (values[k] + more[k] > s->limits[k] * (1 + 1e-12)) return true;
+  return false;
+}
+
 size_t loom_space_memories(const loom_space *s) {
   return s->memories.n;
 }

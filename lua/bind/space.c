@@ -544,6 +544,53 @@ static int l_counts(lua_State *L) {
   return 1;
 }
 
+/* The numbers of the list at index i: one for each objective.  [-0, +0, v] */
+static void check_objectives(lua_State *L, const loom_space *space, int i, double *out) {
+  luaL_checktype(L, i, LUA_TTABLE);
+  luaL_argcheck(L, lua_rawlen(L, i) == loom_space_objectives(space), i,
+                "a number for each objective expected");
+  for (size_t k = 0; k < loom_space_objectives(space); k++) {
+    lua_rawgeti(L, i, (lua_Integer)k + 1);
+    out[k] = luaL_checknumber(L, -1);
+    lua_pop(L, 1);
+  }
+}
+
+/* s:limit(limits) -> s: the most of each objective, of all uses.  [-0, +1, v] */
+static int l_limit(lua_State *L) {
+  bind_scope s;
+  double limits[2];
+  loom_space *space = check_space(&s, L);
+  check_objectives(L, space, 2, limits);
+  loom_space_limit(space, limits);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* s:limit_einsum(einsum, others) -> s: what other uses add at least to each objective.  [-0, +1, v] */
+static int l_limit_einsum(lua_State *L) {
+  bind_scope s;
+  double others[2];
+  loom_space *space = check_space(&s, L);
+  int einsum = check_einsum(L, space, 2);
+  check_objectives(L, space, 3, others);
+  loom_space_limit_einsum(space, einsum, others);
+  lua_settop(L, 1);
+  return 1;
+}
+
+/* s:least(einsum [, template]) -> list of what no point is below, by objective.  [-0, +1, v] */
+static int l_least(lua_State *L) {
+  bind_scope s;
+  double least[2];
+  loom_space *space = check_space(&s, L);
+  int einsum = check_einsum(L, space, 2);
+  int number = lua_isnoneornil(L, 3) ? -1 : check_unit(L, space, einsum, 3);
+  if (loom_space_least(space, einsum, number, least) != LOOM_OK) return bind_raise(&s);
+  push_numbers(L, loom_space_objectives(space), least);
+  return 1;
+}
+
 /* s:joint_falls(memory) -> pairs of points for which it was too small.  [-0, +1, v] */
 static int l_joint_falls(lua_State *L) {
   bind_scope s;
@@ -738,6 +785,9 @@ void bind_open_space(lua_State *L) {
                                      {"join_some", l_join_some},
                                      {"bound", l_bound},
                                      {"bound_loops", l_bound_loops},
+                                     {"limit", l_limit},
+                                     {"limit_einsum", l_limit_einsum},
+                                     {"least", l_least},
                                      {"falls", l_falls},
                                      {"joint_falls", l_joint_falls},
                                      {NULL, NULL}};

@@ -11,11 +11,19 @@ local rules = require "einloom.search.rules"
 
 local engine = {}
 
+-- Costs of so many templates are kept where another engine may want them.
+local kept_costs = 256
+
 ---@class einloom.Engine
 ---@field space einloom.Space
 ---@field built userdata the engine of the core
 ---@field open string[] memories whose use is a figure of the results
 ---@field numbers table[] by number of the shape: einsum, variables, dimensions, tensors, memories
+---@field asked table<string, boolean> figures that are minimised
+---@field templates integer[][] by shape and number in the core: those that were added
+---@field costs table<einloom.SearchUnit, userdata> of the first units, for another engine
+---@field n_costs integer how many more are kept
+---@field places integer[][] by shape and template: its number in the core
 local Engine = {}
 Engine.__index = Engine
 
@@ -153,18 +161,21 @@ local function add_einsum(self, step)
   return numbers
 end
 
--- What is minimised: where one memory has no limit, how much of it is needed.
+-- What is minimised: where one memory has no limit, how much of it is needed; where ties are
+-- decided, both objectives.
 local function asked_of(space, relaxed)
   if relaxed and relaxed.memory then return { usage = true } end
+  if relaxed and relaxed.both then return { energy = true, latency = true } end
   return goals.asked(space.case)
 end
 
 --- An engine with the memories and einsums of a space, and no template yet.
 ---@param space einloom.Space
 ---@param threads? integer that explore; what is found does not depend on it
----@param relaxed? {memory: string?, others: boolean?, dimension: string?, count: number?} what has
---- another limit: a memory without any, whose use is then minimised, and as wanted all others
---- without any too; or "component.dimension" with that many instances
+---@param relaxed? {memory: string?, others: boolean?, dimension: string?, count: number?,
+--- both: boolean?} what has another limit: a memory without any, whose use is then minimised, and
+--- as wanted all others without any too; or "component.dimension" with that many instances; both:
+--- energy and latency are minimised, whatever the space asks for
 ---@return einloom.Engine
 function engine.new(space, threads, relaxed)
   local options, asked = space.options, asked_of(space, relaxed)
@@ -179,6 +190,8 @@ function engine.new(space, threads, relaxed)
   }
   local self = setmetatable({
     space = space, built = built, memories = {}, open = {}, numbers = {}, relaxed = relaxed or {},
+    asked = asked, templates = {}, places = {},
+    costs = {}, n_costs = not relaxed and asked.energy ~= asked.latency and kept_costs or 0,
   }, Engine)
   add_memories(self, open, goals.asked(space.case).usage)
   if space.options.mapping then
@@ -186,6 +199,7 @@ function engine.new(space, threads, relaxed)
   end
   for k, shape in ipairs(space.shapes) do
     self.numbers[k] = add_einsum(self, shape.step)
+    self.templates[k], self.places[k] = {}, {}
   end
   return self
 end
@@ -202,16 +216,25 @@ end
 
 --- Adds a template, which finds some good points of it.
 ---@param unit einloom.SearchUnit
-function Engine:add(unit)
+---@param from? einloom.Engine that may have its costs
+function Engine:add(unit, from)
   local numbers = self.numbers[unit.einsum]
   local template = self.space:list(self.space.shapes[unit.einsum][1])[unit.template]
-  local costs, message, kind = analysis.costs(self.space.case, template)
+  local costs, message, kind = from and from.costs[unit], nil, nil
+  if not costs then costs, message, kind = analysis.costs(self.space.case, template) end
   if not costs then refuse(self, unit, message, kind) end
   local description = analysis.describe(self.space.case, template, numbers)
   description.text = unit.text
   local number, problem, its_kind = self.built:add(numbers.einsum, costs, description)
   if not number then refuse(self, unit, problem, its_kind) end
-  costs:close()
+  self.templates[unit.einsum][number] = unit.template
+  self.places[unit.einsum][unit.template] = number
+  if self.n_costs > 0 and not from then
+    self.n_costs = self.n_costs - 1
+    self.costs[unit] = costs
+  elseif not (from and from.costs[unit]) then
+    costs:close()
+  end
 end
 
 -- The answer of a call of the core; where it was stopped the error has that kind.
@@ -221,7 +244,9 @@ local function done(answer, message, kind)
 end
 
 -- The numbers of an einsum and a template in the core.
-local function numbers_of(self, unit) return self.numbers[unit.einsum].einsum, unit.template - 1 end
+local function numbers_of(self, unit)
+  return self.numbers[unit.einsum].einsum, self.places[unit.einsum][unit.template]
+end
 
 --- How far a shape is: `units`, those `sketched` and `explored`, and `points` looked at.
 ---@param shape integer
@@ -253,7 +278,7 @@ end
 ---@param units einloom.SearchUnit[] at least one
 function Engine:explore(units)
   local einsum, numbers = self.numbers[units[1].einsum].einsum, {}
-  for i, unit in ipairs(units) do numbers[i] = unit.template - 1 end
+  for i, unit in ipairs(units) do numbers[i] = select(2, numbers_of(self, unit)) end
   done(self.built:explore(einsum, numbers))
 end
 
@@ -294,6 +319,27 @@ function Engine:insert(unit, points)
     end
     done(self.built:insert(einsum, template, point.tiles))
   end
+end
+
+--- Leaves out mappings above limits of energy and latency (those that are minimised).
+---@param limits number[]
+function Engine:limit(limits) self.built:limit(limits) end
+
+--- Says what the other uses of a mapping add at least to each, besides an einsum of a shape.
+---@param shape integer
+---@param others number[]
+function Engine:limit_shape(shape, others)
+  self.built:limit_einsum(self.numbers[shape].einsum, others)
+end
+
+--- What no point of a shape, or of one of its units that is sketched, is below in the first figure
+--- that is minimised.
+---@param shape integer
+---@param unit? einloom.SearchUnit
+---@return number
+function Engine:least(shape, unit)
+  if unit then return self.built:least(numbers_of(self, unit))[1] end
+  return self.built:least(self.numbers[shape].einsum)[1]
 end
 
 -- ---- joining ----
@@ -347,7 +393,7 @@ function Engine:join_some(work) return done(self.built:join_some(work)) end
 --- What no mapping is below, once points have been joined: figures as far as they are bounded.
 ---@return table? figures
 function Engine:bound()
-  local values, asked, k = self.built:bound(), goals.asked(self.space.case), 1
+  local values, asked, k = self.built:bound(), self.asked, 1
   if not values then return nil end
   local figures = { usage = {} }
   for _, key in ipairs { "energy", "latency" } do
@@ -375,9 +421,10 @@ local function candidate_of(self, result)
     local number, tiles, variables = self.built:choice(result, i - 1)
     local names = {}
     for k, v in ipairs(variables) do names[k] = step.variables[v + 1] end
+    local template = self.templates[self.space.shape_of[i]][number]
     choices[i] = {
-      template = number + 1, tiles = tiles, fused = names,
-      fullest = lacks_share(self.space, i, number + 1, tiles) or nil,
+      template = template, tiles = tiles, fused = names,
+      fullest = lacks_share(self.space, i, template, tiles) or nil,
     }
   end
   return { choices = choices }
@@ -387,7 +434,7 @@ end
 ---@return table[]
 function Engine:points()
   local case, points = self.space.case, {}
-  local asked = goals.asked(case)
+  local asked = self.asked
   for i = 0, self.built:results() - 1 do
     local values, point, k = self.built:result(i), { usage = {} }, 1
     for _, key in ipairs { "energy", "latency" } do

@@ -60,14 +60,29 @@ function goals.score(case, figures)
   return score
 end
 
--- The point with the least value of the objective; of several the first.
-local function least(case, points)
-  local best, least_value
+-- Sums in another order may differ by that much.
+local slack = 1e-12
+
+-- The points with the least value of a figure, as far as they are known to differ.
+local function least(points, value_of)
+  local least_value, kept = math.huge, {}
+  for _, point in ipairs(points) do least_value = math.min(least_value, value_of(point)) end
   for _, point in ipairs(points) do
-    local value = goals.values(case, point)[1]
-    if not best or value < least_value then best, least_value = point, value end
+    if value_of(point) <= least_value * (1 + slack) then kept[#kept + 1] = point end
   end
-  return { best }
+  return kept
+end
+
+-- The point with the least value of the objective; of several that with the least energy, then
+-- latency, then the first.
+local function first_of_least(case, points)
+  points = least(points, function(point) return goals.values(case, point)[1] end)
+  for _, key in ipairs { "energy", "latency" } do
+    if points[1] and points[1][key] then
+      points = least(points, function(point) return point[key] end)
+    end
+  end
+  return { points[1] }
 end
 
 --- The points that answer a search: the best one, or all of a front.
@@ -76,7 +91,7 @@ end
 ---@return table[]
 function goals.best(case, points)
   if case.objective.is_front then return points end
-  return least(case, points)
+  return first_of_least(case, points)
 end
 
 return goals

@@ -4,6 +4,7 @@
 -- down what is found of the others.
 
 local core = require "einloom.core"
+local ties = require "einloom.search.ties"
 
 local stages = {}
 
@@ -143,14 +144,17 @@ function stages.explore(work, shape)
   end
 end
 
---- Joins what units left over: what is found then is the answer.
+--- Joins what units left over; what is found then is the answer, once ties are decided.
 ---@param work einloom.SearchWork
 function stages.join(work)
   local engine, search = work.engine, work.search
   engine:begin_join()
   while engine:join_some(join_work) do search:pause "join" end
-  search:report(engine:points())
+  local points = engine:points()
+  search:report(points)
   search:note { bound = engine:bound(), falls = engine:falls() }
+  search.rescue = nil
+  search:report(ties.settle(work, points))
 end
 
 return stages
