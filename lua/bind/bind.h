@@ -145,6 +145,8 @@ void bind_open_expr(lua_State *L);
 int bind_raise(bind_scope *s);
 /* Returns nil, message and kind for a domain error; raises bad arguments and lack of memory. */
 int bind_fail(bind_scope *s);
+/* Returns what was answered, or as bind_fail if that is an error of the context. */
+int bind_return_boolean(bind_scope *s, bool value);
 /* Raises the table {kind, message, file, line, column}: offset counts bytes of text from 0. */
 int bind_raise_at(lua_State *L, const char *kind, const char *message, const char *file,
                   const char *text, ptrdiff_t offset);
@@ -253,6 +255,8 @@ int bind_graph_sectors(lua_State *L);
 /* The loops {{variable, size}, ...} at index i, in memory pushed on the stack (loops.c).
 ** [-0, +1, v] */
 loom_extent *bind_check_nest(bind_scope *s, int i, size_t *n);
+/* Pushes the list {{variable, size}, ...} of loops (loops.c).  [-0, +1, m] */
+void bind_push_nest(bind_scope *s, size_t n, const loom_extent *loops);
 /* The schedule at index i and the extents {N, R} at i + 1, in memory pushed on the stack.
 ** [-0, +1, v] */
 loom_kernel_steps bind_check_steps(bind_scope *s, const loom_graph *g, int i);
@@ -272,6 +276,10 @@ void bind_push_entries(bind_scope *s, const loom_ranges *r, size_t first);
 ** extents (symbol -> size) and hints (symbol -> number or false), in memory pushed on the stack; those
 ** of ranges may be there too (loops.c).  [-0, +4, v] */
 void bind_check_split(bind_scope *s, int i, loom_split_options *options, loom_given *given);
+/* Enters a maker of n arguments and, behind them, the options of a split; the index of the first
+** argument (loops.c).  [-0, +4, v] */
+int bind_enter_split(bind_scope *s, lua_State *L, int n, loom_split_options *options,
+                     loom_given *given);
 /* The loops of the lists at index i and i + 1, in memory pushed on the stack.  [-0, +1, e] */
 loom_loops bind_check_loops(bind_scope *s, int i);
 /* The field of the table at index i as a flag. */

@@ -34,11 +34,9 @@ static int l_unit_factor(lua_State *L) {
 /* core.unit_split(e, loops, position[, options]) -> split, or nil.  [-0, +1|3, v] */
 static int l_unit_split(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 3);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 3, &options, &given);
+  int i = bind_enter_split(&s, L, 3, &options, &given);
   size_t n;
   lua_Integer loop = bind_check_index(L, i + 2);
   const loom_extent *loops = bind_check_nest(&s, i + 1, &n);
@@ -51,11 +49,9 @@ static int l_unit_split(lua_State *L) {
 /* core.unit_loop(e, loops[, options]) -> position, or nil.  [-0, +1|3, v] */
 static int l_unit_loop(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 2);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 2, &options, &given);
+  int i = bind_enter_split(&s, L, 2, &options, &given);
   size_t n;
   const loom_extent *loops = bind_check_nest(&s, i + 1, &n);
   ptrdiff_t loop = loom_unit_loop(s.ctx, bind_arg(&s, i), n, loops, &given);
@@ -70,11 +66,9 @@ static int l_unit_loop(lua_State *L) {
 /* core.address_points(e, loops[, options]) -> points.  [-0, +1|3, v] */
 static int l_address_points(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 2);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 2, &options, &given);
+  int i = bind_enter_split(&s, L, 2, &options, &given);
   size_t n;
   const loom_extent *loops = bind_check_nest(&s, i + 1, &n);
   return bind_return(&s, loom_address_points(s.ctx, bind_arg(&s, i), n, loops, &given));
@@ -97,13 +91,8 @@ static const loom_coalescing *push_analysis(bind_scope *s, loom_graph *g,
 }
 
 static void set_loops(bind_scope *s, const char *key, size_t n, const loom_extent *loops) {
-  lua_State *L = s->L;
-  lua_createtable(L, (int)n, 0);
-  for (size_t i = 0; i < n; i++) {
-    bind_push_list(s, 2, (loom_expr[]){loops[i].variable, loops[i].size});
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, key);
+  bind_push_nest(s, n, loops);
+  lua_setfield(s->L, -2, key);
 }
 
 static void set_addresses(bind_scope *s, const loom_graph *g, const char *key, size_t n,

@@ -21,6 +21,12 @@ int bind_fail(bind_scope *s) {
   return 3;
 }
 
+int bind_return_boolean(bind_scope *s, bool value) {
+  if (loom_error_status(s->ctx) != LOOM_OK) return bind_fail(s);
+  lua_pushboolean(s->L, value);
+  return 1;
+}
+
 int bind_raise_line(lua_State *L, const char *kind, const char *message, const char *file, int line,
                     int column) {
   lua_createtable(L, 0, 5);

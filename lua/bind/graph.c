@@ -16,11 +16,9 @@ loom_graph *bind_check_graph(bind_scope *s, lua_State *L, int i) {
 /* core.graph([options]) [-0, +1|3, v] */
 static int l_graph(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i, &options, &given);
+  bind_enter_split(&s, L, 0, &options, &given);
   bind_object *object = bind_new_object(&s, BIND_GRAPH, release);
   return bind_adopt(&s, object, loom_graph_new(s.ctx, &given));
 }

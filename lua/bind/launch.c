@@ -27,11 +27,9 @@ static loom_moved read_moved(bind_scope *s, int i, size_t k) {
 ** [-0, +1|3, v] */
 static int l_moved_bytes(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 3);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 3, &options, &given);
+  int i = bind_enter_split(&s, L, 3, &options, &given);
   loom_tiling tiling = bind_check_tiling(&s, i);
   luaL_checktype(L, i + 1, LUA_TTABLE);
   size_t n = lua_rawlen(L, i + 1);

@@ -76,6 +76,14 @@ void bind_check_split(bind_scope *s, int i, loom_split_options *options, loom_gi
   *options = (loom_split_options){given, bind_flag(L, i, "any_span")};
 }
 
+int bind_enter_split(bind_scope *s, lua_State *L, int n, loom_split_options *options,
+                     loom_given *given) {
+  int i = bind_enter_maker(s, L);
+  lua_settop(L, i + n);
+  bind_check_split(s, i + n, options, given);
+  return i;
+}
+
 loom_loops bind_check_loops(bind_scope *s, int i) {
   lua_State *L = s->L;
   size_t n[2];
@@ -87,6 +95,22 @@ loom_loops bind_check_loops(bind_scope *s, int i) {
   lua_replace(L, -3);
   lua_pop(L, 1);
   return (loom_loops){sizes, n[0], n[1]};
+}
+
+/* Groups of ranges, and the loops that are to run on them. */
+typedef struct grouped_loops {
+  size_t n;
+  const loom_expr *groups;
+  loom_loops loops;
+} grouped_loops;
+
+/* Groups, pointwise and reduction loops at index i, i + 1 and i + 2, in memory pushed on the stack.
+** [-0, +2, v] */
+static grouped_loops check_grouped(bind_scope *s, int i) {
+  grouped_loops g;
+  g.groups = bind_check_list(s, i, &g.n);
+  g.loops = bind_check_loops(s, i + 1);
+  return g;
 }
 
 /* ---- splits ------------------------------------------------------------------------------- */
@@ -129,21 +153,17 @@ typedef loom_status (*splitting)(loom_ctx *ctx, size_t n_groups, const loom_expr
 /* (groups, pointwise, reduction[, options]) -> split.  [-0, +1|3, v] */
 static int split_with(lua_State *L, splitting split_loops) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 3);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 3, &options, &given);
-  size_t n_groups;
-  const loom_expr *groups = bind_check_list(&s, i, &n_groups);
-  loom_loops loops = bind_check_loops(&s, i + 1);
-  size_t n_loops = loops.n_pointwise + loops.n_reduction, n_pieces = n_groups + n_loops;
+  int i = bind_enter_split(&s, L, 3, &options, &given);
+  grouped_loops g = check_grouped(&s, i);
+  size_t n_loops = g.loops.n_pointwise + g.loops.n_reduction, n_pieces = g.n + n_loops;
   loom_split split = {.capacity_pieces = n_pieces, .capacity_getters = n_loops};
   split.pieces = lua_newuserdatauv(L, (n_pieces + 1) * sizeof *split.pieces, 0);
   split.getters = lua_newuserdatauv(L, (n_loops + 1) * sizeof *split.getters, 0);
-  if (split_loops(s.ctx, n_groups, groups, &loops, &options, &split) != LOOM_OK)
+  if (split_loops(s.ctx, g.n, g.groups, &g.loops, &options, &split) != LOOM_OK)
     return bind_fail(&s);
-  push_split(&s, &split, n_groups);
+  push_split(&s, &split, g.n);
   return 1;
 }
 
@@ -161,16 +181,12 @@ static int l_map_loops(lua_State *L) {
 ** and the kind of refusal.  [-0, +1|2|3, v] */
 static int l_loops_fit(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 4);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 4, &options, &given);
-  size_t n_groups;
-  const loom_expr *groups = bind_check_list(&s, i, &n_groups);
-  loom_loops loops = bind_check_loops(&s, i + 1);
+  int i = bind_enter_split(&s, L, 4, &options, &given);
+  grouped_loops g = check_grouped(&s, i);
   loom_expr extent = bind_optional(&s, i + 3);
-  loom_status status = loom_loops_fit(s.ctx, n_groups, groups, &loops, extent, &options);
+  loom_status status = loom_loops_fit(s.ctx, g.n, g.groups, &g.loops, extent, &options);
   if (status != LOOM_OK && loom_error_status(s.ctx) != LOOM_OK) return bind_fail(&s);
   lua_pushboolean(L, status == LOOM_OK);
   if (status == LOOM_OK) return 1;
@@ -182,19 +198,13 @@ static int l_loops_fit(lua_State *L) {
 ** [-0, +1|3, v] */
 static int l_loops_lack_reduction(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 4);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 4, &options, &given);
-  size_t n_groups;
-  const loom_expr *groups = bind_check_list(&s, i, &n_groups);
-  loom_loops loops = bind_check_loops(&s, i + 1);
+  int i = bind_enter_split(&s, L, 4, &options, &given);
+  grouped_loops g = check_grouped(&s, i);
   loom_expr extent = bind_arg(&s, i + 3);
-  bool lack = loom_loops_lack_reduction(s.ctx, n_groups, groups, &loops, extent, &options);
-  if (loom_error_status(s.ctx) != LOOM_OK) return bind_fail(&s);
-  lua_pushboolean(L, lack);
-  return 1;
+  return bind_return_boolean(
+      &s, loom_loops_lack_reduction(s.ctx, g.n, g.groups, &g.loops, extent, &options));
 }
 
 /* ---- accesses ----------------------------------------------------------------------------- */
@@ -225,7 +235,7 @@ static loom_address check_address(bind_scope *s, int i) {
   return address;
 }
 
-static void push_loops(bind_scope *s, size_t n, const loom_extent *loops) {
+void bind_push_nest(bind_scope *s, size_t n, const loom_extent *loops) {
   lua_State *L = s->L;
   lua_createtable(L, (int)n, 0);
   for (size_t i = 0; i < n; i++) {
@@ -238,11 +248,9 @@ static void push_loops(bind_scope *s, size_t n, const loom_extent *loops) {
 ** [-0, +2|3, v] */
 static int l_address_merge(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 4);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 4, &options, &given);
+  int i = bind_enter_split(&s, L, 4, &options, &given);
   loom_address address = check_address(&s, i);
   const char *prefix = bind_check_text(L, i + 2);
   loom_extent *loops = lua_newuserdatauv(L, (address.n + 1) * sizeof *loops, 0);
@@ -251,18 +259,16 @@ static int l_address_merge(lua_State *L) {
       loom_address_merge(s.ctx, &address, lua_toboolean(L, i + 3), prefix, &given, &index, loops);
   if (n < 0) return bind_fail(&s);
   bind_push(&s, index);
-  push_loops(&s, (size_t)n, loops);
+  bind_push_nest(&s, (size_t)n, loops);
   return 2;
 }
 
 /* core.address_look(index, loops, elements[, options]) -> {contiguous, ...}.  [-0, +1|3, v] */
 static int l_address_look(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 3);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 3, &options, &given);
+  int i = bind_enter_split(&s, L, 3, &options, &given);
   loom_address address = check_address(&s, i);
   loom_address_features f;
   if (loom_address_look(s.ctx, &address, bind_arg(&s, i + 2), &given, &f) != LOOM_OK)
@@ -282,26 +288,18 @@ static int l_address_narrow(lua_State *L) {
   bind_scope s;
   int i = bind_enter_maker(&s, L);
   loom_address address = check_address(&s, i);
-  bool narrow = loom_address_narrow(s.ctx, &address);
-  if (loom_error_status(s.ctx) != LOOM_OK) return bind_fail(&s);
-  lua_pushboolean(L, narrow);
-  return 1;
+  return bind_return_boolean(&s, loom_address_narrow(s.ctx, &address));
 }
 
 /* core.index_narrow(extent, sizes[, options]) -> boolean.  [-0, +1|3, v] */
 static int l_index_narrow(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 2);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 2, &options, &given);
+  int i = bind_enter_split(&s, L, 2, &options, &given);
   size_t n;
   const loom_expr *sizes = bind_check_list(&s, i + 1, &n);
-  bool narrow = loom_index_narrow(s.ctx, bind_arg(&s, i), n, sizes, &given);
-  if (loom_error_status(s.ctx) != LOOM_OK) return bind_fail(&s);
-  lua_pushboolean(L, narrow);
-  return 1;
+  return bind_return_boolean(&s, loom_index_narrow(s.ctx, bind_arg(&s, i), n, sizes, &given));
 }
 
 void bind_open_loops(lua_State *L) {

@@ -268,11 +268,9 @@ static int l_broadcasted(lua_State *L) {
   bind_scope s;
   loom_ranges *r = check_ranges(&s, L);
   loom_expr index = bind_arg(&s, 2);
-  bool result = lua_isnoneornil(L, 3) ? loom_ranges_broadcasted(r, index)
-                                      : loom_ranges_broadcasted_in(r, check_tree(L, r, 3), index);
-  if (loom_error_status(s.ctx) != LOOM_OK) return bind_fail(&s);
-  lua_pushboolean(L, result);
-  return 1;
+  return bind_return_boolean(&s, lua_isnoneornil(L, 3)
+                                     ? loom_ranges_broadcasted(r, index)
+                                     : loom_ranges_broadcasted_in(r, check_tree(L, r, 3), index));
 }
 
 /* r:tile_strides(index) -> strides by prefix.  [-0, +1|3, v] */

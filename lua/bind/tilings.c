@@ -57,15 +57,10 @@ static int l_tiling_complete(lua_State *L) {
 /* core.tiling_good_size(size[, options]) -> boolean.  [-0, +1|3, v] */
 static int l_tiling_good_size(lua_State *L) {
   bind_scope s;
-  int i = bind_enter_maker(&s, L);
-  lua_settop(L, i + 1);
   loom_split_options options;
   loom_given given;
-  bind_check_split(&s, i + 1, &options, &given);
-  bool good = loom_tiling_good_size(s.ctx, bind_arg(&s, i), &given);
-  if (loom_error_status(s.ctx) != LOOM_OK) return bind_fail(&s);
-  lua_pushboolean(L, good);
-  return 1;
+  int i = bind_enter_split(&s, L, 1, &options, &given);
+  return bind_return_boolean(&s, loom_tiling_good_size(s.ctx, bind_arg(&s, i), &given));
 }
 
 /* ---- choosing ----------------------------------------------------------------------------- */
@@ -121,10 +116,7 @@ int bind_graph_fits(lua_State *L) {
   lua_settop(L, 4);
   loom_kernel_steps steps = bind_check_steps(&s, g, 2);
   loom_tiling tiling = bind_check_tiling(&s, 4);
-  bool fits = loom_tiling_fits(g, &steps, &tiling);
-  if (loom_error_status(s.ctx) != LOOM_OK) return bind_fail(&s);
-  lua_pushboolean(L, fits);
-  return 1;
+  return bind_return_boolean(&s, loom_tiling_fits(g, &steps, &tiling));
 }
 
 /* g:tiling(schedule, {N, R}[, {max_tiles =, blocks =, reductions =}]) -> tiling.  [-0, +1|3, v] */
