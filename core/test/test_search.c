@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "cost_text.h"
+#include "search_text.h"
 
 enum { M = 12, N = 8, K = 6, N_LOOPS = 6 };
 static const char *const workload = "m=12 n=8 k=6 MM:A[m,k],B[k,n]>Z[m,n]";
@@ -27,36 +27,21 @@ static text_case make(void) {
   return c;
 }
 
-static loom_costs *costs_of(text_case *c) {
-  loom_options options = {.model = LOOM_REFERENCE};
-  loom_cost_options formulas = {.allow_exceeded_limits = true, .leave_undecided = true};
-  loom_result_free(c->r);
-  c->r = loom_analyze(c->w, c->a, c->m, &options);
-  return c->r ? loom_cost(c->r, c->w, c->a, c->m, &formulas) : NULL;
-}
-
 /* A space with the template added, not explored. */
 static loom_space *start(text_case *c, const loom_costs *costs, loom_space_options options,
                          double bits) {
-  loom_expr tiles[] = {loom_symbol(c->ctx, "m0", NULL), loom_symbol(c->ctx, "n0", NULL),
-                       loom_symbol(c->ctx, "k0", NULL)};
-  loom_space_loop loops[N_LOOPS];
-  for (int i = 0; i < N_LOOPS; i++)
-    loops[i] =
-        (loom_space_loop){.tile = i < 3 ? tiles[i] : LOOM_NONE, .variable = i % 3, .dimension = -1};
+  static const char *const tiles[N_LOOPS] = {"m0", "n0", "k0"};
+  static const int variables[N_LOOPS] = {0, 1, 2, 0, 1, 2};
   const int64_t sizes[] = {M, N, K};
+  loom_space_loop loops[N_LOOPS];
+  template_loops(c->ctx, N_LOOPS, variables, tiles, loops);
   loom_space_template t = {.n_loops = N_LOOPS, .loops = loops};
-  loom_space *s = loom_space_new(c->ctx, &options);
-  if (!s) return NULL;
-  bool done = loom_space_memory(s, "Buf", bits, LOOM_MEMORY_PRIVATE) == 0 &&
-              loom_space_einsum(s, "MM", 3, sizes, NULL) == 0 &&
-              loom_space_add(s, 0, costs, &t) == 0;
-  if (done) return s;
+  loom_space *s = space_of_product(c->ctx, &options, bits, LOOM_MEMORY_PRIVATE, sizes);
+  if (s && loom_space_add(s, 0, costs, &t) == 0) return s;
   loom_space_free(s);
   return NULL;
 }
 
-static const loom_space_use only_use = {0, NULL};
 static const loom_space_options both = {.energy = true, .latency = true, .max_fused_loops = -1};
 
 static loom_space *space_of(text_case *c, const loom_costs *costs, loom_space_options options,
@@ -119,7 +104,7 @@ static void finds_the_front(void **state) {
   const double sizes[] = {100, 200, 400, 900, 2000};
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     text_case c = make();
-    loom_costs *costs = costs_of(&c);
+    loom_costs *costs = template_costs(&c);
     assert_non_null(costs);
     loom_space *s = space_of(&c, costs, both, sizes[i]);
     assert_non_null(s);
@@ -133,7 +118,7 @@ static void finds_the_front(void **state) {
 static void keeps_one_of_a_product(void **state) {
   (void)state;
   text_case c = make();
-  loom_costs *costs = costs_of(&c);
+  loom_costs *costs = template_costs(&c);
   loom_space_options one = both;
   one.product = true;
   size_t n;
@@ -175,7 +160,7 @@ static void check_same(const loom_space *a, const loom_space *b) {
 static void goes_in_steps(void **state) {
   (void)state;
   text_case c = make();
-  loom_costs *costs = costs_of(&c);
+  loom_costs *costs = template_costs(&c);
   loom_space *whole = space_of(&c, costs, both, 400), *s = start(&c, costs, both, 400);
   size_t steps = 0;
   for (bool more = true; more; steps++)
@@ -199,7 +184,7 @@ static void goes_in_steps(void **state) {
 static void stops(void **state) {
   (void)state;
   text_case c = make();
-  loom_costs *costs = costs_of(&c);
+  loom_costs *costs = template_costs(&c);
   loom_space *whole = space_of(&c, costs, both, 200), *s = start(&c, costs, both, 200);
   bool more;
   loom_stop(c.ctx);
@@ -245,7 +230,7 @@ static void copy_point(void *data, const loom_space_point *point) {
 static void inserts_what_others_found(void **state) {
   (void)state;
   text_case c = make();
-  loom_costs *costs = costs_of(&c);
+  loom_costs *costs = template_costs(&c);
   loom_space *whole = space_of(&c, costs, both, 200), *s = start(&c, costs, both, 200);
   copies list = {0};
   assert_int_equal(loom_space_points(whole, 0, 0, copy_point, &list), LOOM_OK);
@@ -271,7 +256,7 @@ static void judges_tiles(void **state) {
   enum { ALL = (M + 1) * (N + 1) * (K + 1) };
   static const double bits = 400;
   text_case c = make();
-  loom_costs *costs = costs_of(&c);
+  loom_costs *costs = template_costs(&c);
   loom_space *s = start(&c, costs, both, bits);
   int32_t *tiles = calloc(ALL * N_LOOPS, sizeof *tiles);
   double *values = calloc(ALL * 2, sizeof *values);
@@ -309,7 +294,7 @@ static void judges_tiles(void **state) {
 static void fits_nothing(void **state) {
   (void)state;
   text_case c = make();
-  loom_costs *costs = costs_of(&c);
+  loom_costs *costs = template_costs(&c);
   loom_space_options energy = {.energy = true, .max_fused_loops = -1};
   loom_space *s = space_of(&c, costs, energy, 8);
   assert_non_null(s);
@@ -324,7 +309,7 @@ static void needs_memory(void **state) {
   bool done = false;
   for (size_t extra = 0; !done; extra += 1024) {
     text_case c = make();
-    loom_costs *costs = costs_of(&c);
+    loom_costs *costs = template_costs(&c);
     loom_base_of(c.ctx)->bytes_limit = loom_ctx_bytes(c.ctx) + extra;
     loom_space *s = space_of(&c, costs, both, 400);
     done = s != NULL;

@@ -11,14 +11,13 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "cost_text.h"
+#include "search_text.h"
 
 enum { M = 12, N = 8, K = 6, N_LOOPS = 8, X = 6, Y = 4 };
 static const char *const workload = "m=12 n=8 k=6 MM:A[m,k],B[k,n]>Z[m,n]";
 static const char *const arch = "Main Buf #PE(x=6,y=4) +MAC";
 static const char *const nest =
     "Main[A,B,Z] m:m0 n:n0 k:k0 Buf[A,B,Z] m:m1@PE.x n:n1@PE.y m:1 n:1 k:1 +MM@MAC";
-static const loom_space_use only_use = {0, NULL};
 
 /* What is asked of x and y. */
 typedef struct wish {
@@ -30,34 +29,28 @@ typedef struct wish {
 
 static text_case make(loom_costs **costs) {
   text_case c = case_begin(workload, arch, nest);
-  loom_options options = {.model = LOOM_REFERENCE};
-  loom_cost_options formulas = {.allow_exceeded_limits = true, .leave_undecided = true};
   case_action(&c, 0, "read", 50, 3);
   case_action(&c, 0, "write", 60, 2);
   case_action(&c, 1, "read", 2, 7);
   case_action(&c, 1, "write", 3, 5);
   case_action(&c, 3, "compute", 1, 4);
-  c.r = loom_analyze(c.w, c.a, c.m, &options);
-  *costs = c.r ? loom_cost(c.r, c.w, c.a, c.m, &formulas) : NULL;
+  *costs = template_costs(&c);
   assert_non_null(*costs);
   return c;
 }
 
 static loom_space *start(const text_case *c, const loom_costs *costs, double bits, wish wanted) {
-  static const char *const names[] = {"m0", "n0", "k0", "m1", "n1"};
-  static const int variables[] = {0, 1, 2, 0, 1, 0, 1, 2};
+  static const char *const tiles[N_LOOPS] = {"m0", "n0", "k0", "m1", "n1"};
+  static const int variables[N_LOOPS] = {0, 1, 2, 0, 1, 0, 1, 2};
   static const int both[] = {0, 1};
   const int64_t sizes[] = {M, N, K};
   loom_space_loop loops[N_LOOPS];
   loom_space_options options = {.energy = true, .max_fused_loops = -1};
-  for (int i = 0; i < N_LOOPS; i++)
-    loops[i] = (loom_space_loop){.tile = i < 5 ? loom_symbol(c->ctx, names[i], NULL) : LOOM_NONE,
-                                 .variable = variables[i],
-                                 .dimension = i == 3 || i == 4 ? i - 3 : -1};
+  template_loops(c->ctx, N_LOOPS, variables, tiles, loops);
+  for (int d = 0; d < 2; d++) loops[3 + d].dimension = d;
   loom_space_template t = {.n_loops = N_LOOPS, .loops = loops};
-  loom_space *s = loom_space_new(c->ctx, &options);
-  assert_int_equal(loom_space_memory(s, "Buf", bits, LOOM_MEMORY_PRIVATE), 0);
-  assert_int_equal(loom_space_einsum(s, "MM", 3, sizes, NULL), 0);
+  loom_space *s = space_of_product(c->ctx, &options, bits, LOOM_MEMORY_PRIVATE, sizes);
+  assert_non_null(s);
   assert_int_equal(loom_space_dimension(s, 0, "PE", "x", X, wanted.share_x), 0);
   assert_int_equal(loom_space_dimension(s, 0, "PE", "y", Y, wanted.share_y), 1);
   if (wanted.value > 0)

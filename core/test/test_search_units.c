@@ -11,11 +11,10 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "cost_text.h"
+#include "search_text.h"
 
 enum { M = 24, N = 20, K = 36, UNITS = 36, LOOPS = 6, BITS = 3000 };
 static const char *const workload = "m=24 n=20 k=36 MM:A[m,k],B[k,n]>Z[m,n]";
-static const loom_space_use only_use = {0, NULL};
 
 typedef struct units {
   text_case c;
@@ -27,23 +26,17 @@ typedef struct units {
 /* Loops over variables in the order p, holders in the order q. */
 static void make_unit(units *u, int i, const int *p, const int *q) {
   static const char *const names[] = {"m", "n", "k"}, *const tensors[] = {"A", "B", "Z"};
+  static const char *const symbols[] = {"m0", "n0", "k0"};
   snprintf(u->texts[i], sizeof u->texts[i],
            "Main[A,B,Z] %s:%s0 %s:%s0 Buf[%s] %s:%s0 Buf[%s] Buf[%s] m:1 n:1 k:1 +MM@MAC",
            names[p[0]], names[p[0]], names[p[1]], names[p[1]], tensors[q[0]], names[p[2]],
            names[p[2]], tensors[q[1]], tensors[q[2]]);
-  for (int k = 0; k < 3; k++) {
-    char symbol[] = {names[p[k]][0], '0', 0};
-    u->loops[i][k] = (loom_space_loop){
-        .tile = loom_symbol(u->c.ctx, symbol, NULL), .variable = p[k], .dimension = -1};
-    u->loops[i][3 + k] = (loom_space_loop){.variable = k, .dimension = -1};
-  }
-  loom_options options = {.model = LOOM_REFERENCE};
-  loom_cost_options formulas = {.allow_exceeded_limits = true, .leave_undecided = true};
+  const int variables[] = {p[0], p[1], p[2], 0, 1, 2};
+  const char *const tiles[LOOPS] = {symbols[p[0]], symbols[p[1]], symbols[p[2]]};
+  template_loops(u->c.ctx, LOOPS, variables, tiles, u->loops[i]);
   loom_mapping_free(u->c.m);
   u->c.m = mapping_of(u->c.ctx, u->texts[i]);
-  loom_result_free(u->c.r);
-  u->c.r = loom_analyze(u->c.w, u->c.a, u->c.m, &options);
-  u->costs[i] = loom_cost(u->c.r, u->c.w, u->c.a, u->c.m, &formulas);
+  u->costs[i] = template_costs(&u->c);
   assert_non_null(u->costs[i]);
 }
 
@@ -74,9 +67,8 @@ static loom_space *start_with(const units *u, const int *order, int threads, dou
   const int64_t sizes[] = {M, N, K};
   loom_space_options options = {
       .energy = true, .usage = true, .max_fused_loops = -1, .threads = threads};
-  loom_space *s = loom_space_new(u->c.ctx, &options);
-  bool done = s && loom_space_memory(s, "Buf", bits, LOOM_MEMORY_OPEN) == 0 &&
-              loom_space_einsum(s, "MM", 3, sizes, NULL) == 0;
+  loom_space *s = space_of_product(u->c.ctx, &options, bits, LOOM_MEMORY_OPEN, sizes);
+  bool done = s != NULL;
   for (int i = 0; i < UNITS && done; i++) {
     int k = order ? order[i] : i;
     loom_space_template t = {.n_loops = LOOPS, .loops = u->loops[k], .text = u->texts[k]};
