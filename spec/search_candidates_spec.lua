@@ -3,24 +3,16 @@
 -- the last digit; what is drawn keeps to every rule and is never better than the best.
 
 local core = require "einloom.core"
-local files = require "support.files"
 local goals = require "einloom.search.goals"
 local loom = require "einloom"
 local read = require "einloom.case.search"
 local rng = require "einloom.search.rng"
+local searches = require "support.recorded_searches"
 local small = require "support.small_cases"
 
 local seed = math.tointeger(os.getenv "LOOM_SEED" or "") or os.time()
 
-local recorded = {}
-for _, name in ipairs { "cases", "cases_timeloop" } do
-  for _, raw in ipairs(core.json.decode(files.read(files.path("golden/search/" .. name
-    .. ".json"))).cases) do
-    recorded[#recorded + 1], recorded[raw.id] = raw, raw
-  end
-end
-
-local function space_of(id) return read.space(read.from_json(recorded[id])) end
+local recorded, space_of = searches.all(), searches.space
 
 local function analysed(case, mapping)
   local r, message = loom.analyze(case.workload, case.arch, mapping, { model = "reference" })
@@ -116,7 +108,7 @@ describe("a candidate", function()
   -- Rules that are broken when each variable has all its trips in one loop: the first one of those
   -- that `is_it` says, over all templates of the first einsum.
   local function rules_of(id, is_it, limits)
-    local case = read.from_json(recorded[id])
+    local case = searches.case(id)
     for name, x in pairs(limits or {}) do case.options[name] = x end
     local s, seen, list = read.space(case), {}, {}
     for number, template in ipairs(s:list(1)) do

@@ -6,15 +6,7 @@ local files = require "support.files"
 local program = require "support.program"
 local read = require "einloom.case.search"
 
-local path = files.path "golden/search/cases.json"
-local recorded = core.json.decode(files.read(path)).cases
-
-local function case_of(id)
-  for _, raw in ipairs(recorded) do
-    if raw.id == id then return read.from_json(raw) end
-  end
-  error("no case " .. id)
-end
+local case_of = require "support.recorded_searches".case
 
 local function text_of(found)
   local lines = {}
@@ -126,7 +118,7 @@ describe("a search in steps", function()
             print(found:mapping())
           end
         end
-      ]]):format(saved, path))
+      ]]):format(saved, files.path "golden/search/cases.json"))
       local found = search:run()
       assert.are.equal(0, status, out)
       assert.are.equal(("%.17g\n%s\n"):format(found.points[1].energy, found:mapping()), out)
