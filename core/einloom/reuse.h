@@ -146,8 +146,10 @@ typedef struct loom_options {
   ** all the same; its formulas hold for them with this option. */
   bool allow_growing_tiles;
   bool allow_unmapped_einsums; /* einsums without a compute node are left out */
-  bool round_trips; /* open tiles may leave a part: the trips of a variable's outermost loop
-                                  are rounded up where numbers would be (doc/formulas.md#trips) */
+  bool
+      round_trips; /* open tiles may leave a part: trips are rounded up where those of numbers would be,
+                    ** whichever loop over a variable is its outermost one with several trips
+                    ** (doc/formulas.md#trips) */
   const loom_node_analyzer *analyzers;
   size_t n_analyzers;
 } loom_options;

@@ -31,12 +31,17 @@ typedef enum loom_memory_role { LOOM_MEMORY_PRIVATE, LOOM_MEMORY_OPEN } loom_mem
 LOOM_API int loom_space_memory(loom_space *s, const char *component, double bits,
                                loom_memory_role role);
 
-/* An einsum with the sizes of its variables, of which some may have uneven tiles (N / tile trips of the
-** outermost loop, rounded up for what it does not index; NULL: none); a dimension its loops may be spread over (at least
+/* Kinds of loops whose tiles need not divide the size of the variable. */
+typedef enum loom_uneven {
+  LOOM_UNEVEN_TEMPORAL = 1,
+  LOOM_UNEVEN_SPATIAL = 2,
+} loom_uneven;
+/* An einsum with the sizes of its variables, of which some may have uneven tiles, by kinds of loops
+** (doc/formulas.md#search-uneven-tiles; NULL: none); a dimension its loops may be spread over (at least
 ** min_fraction of it is used, or as much as a template can); a tensor that other einsums use too,
 ** with the number of the rank that each variable indexes alone, or -1. */
 LOOM_API int loom_space_einsum(loom_space *s, const char *einsum, size_t n_variables,
-                               const int64_t *sizes, const bool *uneven);
+                               const int64_t *sizes, const unsigned *uneven);
 LOOM_API int loom_space_dimension(loom_space *s, int einsum, const char *component,
                                   const char *dimension, double count, double min_fraction);
 LOOM_API int loom_space_tensor(loom_space *s, int einsum, const char *tensor, const int *ranks);
@@ -56,6 +61,7 @@ LOOM_API loom_status loom_space_bound_loops(loom_space *s, int einsum, int dimen
 typedef struct loom_space_loop {
   loom_expr tile;          /* a symbol; LOOM_NONE: 1 */
   int variable, dimension; /* -1: temporal */
+  bool pinned;             /* it stands in the mapping even with one trip */
   const int32_t *tiles;    /* those that the loop may have, ascending; NULL: any */
   size_t n_tiles;
 } loom_space_loop;

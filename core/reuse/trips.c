@@ -54,7 +54,7 @@ static loom_status count_loop(loom_analysis *an, loom_loop *loop) {
     return trips == LOOM_NONE ? loom_failed(an) : LOOM_OK;
   }
   loop->trips = loop->reference = tiles.repeats[0];
-  if (!outer && (an->concrete || an->options->round_trips) &&
+  if ((an->concrete ? !outer : an->options->round_trips) &&
       loom_is_integer(an->ctx, loop->trips) != LOOM_YES &&
       loom_einsum_used_alone(an->einsum, loop->variable))
     loop->reference = an->rules->reference_trips(an->ctx, extent, loop->tile, loop->trips);

@@ -81,10 +81,22 @@ static double power(double x, int exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
+/* The trips of the loops from a position on that count rounded up in a factor, multiplied. */
+static double rounded_trips(const loom_search_variable *v, const loom_factor *f,
+                            const int32_t *tiles, int from) {
+  double product = 1;
+  for (int j = from; j < v->n_loops; j++) {
+    if (!(f->rounded >> j & 1)) continue;
+    int64_t outer = j == 0 ? v->size : tiles[v->loop[j - 1]], tile = tiles[v->loop[j]];
+    product *= (double)((outer + tile - 1) / tile);
+  }
+  return product;
+}
+
 /* The least that a factor can become when loops outside position `from` have tiles of at least t. */
 static double least_factor(const chains *c, int factor, const int32_t *tiles, int from) {
   const loom_factor *f = &c->v->factors.at[factor];
-  double product = 1;
+  double product = rounded_trips(c->v, f, tiles, from + 1);
   for (int j = c->v->n_loops - 2; j >= from; j--)
     product *= power(tiles[c->v->loop[j]], f->power[j]);
   double t = tiles[c->v->loop[from]];
@@ -172,7 +184,7 @@ static loom_space_verdict run_loop(const chains *c, int position, double trips, 
   for (int j = position + 1; j < c->v->n_loops; j++)
     if (nest->loops[c->v->loop[j]].dimension == loop->dimension)
       used *= (double)tiles[c->v->loop[j - 1]] / tiles[c->v->loop[j]];
-  if (used > dim->count) return verdict(LOOM_RULE_FANOUT, loop->dimension);
+  if (loom_exceeds(used, dim->count)) return verdict(LOOM_RULE_FANOUT, loop->dimension);
   if (nest->one_dimension && trips > 1 && spreads_elsewhere(c, position, tiles))
     return verdict(LOOM_RULE_ONE_DIMENSION, c->variable);
   if (is_bounded(c, loop->dimension, used, false))
@@ -190,13 +202,25 @@ static loom_space_verdict judge_bounds(const chains *c, const double *keys) {
 }
 
 /* Notes that the chains from a tile of the loop at a position on have fallen to a rule. */
-static void fall(const chains *c, loom_space_verdict broken, int position, int64_t tile) {
+static void fall(const chains *c, loom_space_verdict broken, int position, int64_t tile,
+                 bool absorbs) {
   loom_nest_fall(c->nest, broken.rule, broken.index,
-                 c->nest->others * loom_chains_from(c->v, position, tile));
+                 c->nest->others * loom_chains_from(c->v, position, tile, absorbs));
+}
+
+/* The extent of a chain as it is compared: what loops may do to the outside depends on it, and where
+** kinds of loops differ, on whether one of those inside may leave a part. */
+static double key_of(const chains *c, int32_t tile, bool absorbs) {
+  return tile + (c->v->table->mixed && absorbs ? 0.5 : 0);
+}
+
+static bool absorbs_inside(const loom_rows *rows, size_t i) {
+  double key = rows->keys[(i + 1) * (size_t)rows->n_keys - 1];
+  return key > floor(key);
 }
 
 static bool extend(chains *c, const loom_rows *from, size_t i, int position, int32_t tile,
-                   loom_rows *to) {
+                   bool absorbs, loom_rows *to) {
   const loom_nest *nest = c->nest;
   ptrdiff_t r = loom_rows_add(nest->ctx, to);
   if (r < 0) return false;
@@ -209,38 +233,40 @@ static bool extend(chains *c, const loom_rows *from, size_t i, int position, int
   int inner = c->v->loop[position + 1], index = c->v->loop[position];
   tiles[index] = tile;
   double trips = (double)tile / tiles[inner];
-  keys[k - 1] = tile;
+  keys[k - 1] = key_of(c, tile, absorbs);
   loom_space_verdict broken =
       run_loop(c, position + 1, trips, tiles[inner], keys, &to->fused[row], tiles);
   const loom_column *limited = NULL;
   if (broken.rule == LOOM_RULE_NONE) limited = exceeded(c, tiles, position);
   if (limited) broken = loom_limit_rule(limited);
   if (broken.rule != LOOM_RULE_NONE) {
-    fall(c, broken, position, tile);
+    fall(c, broken, position, tile, absorbs);
     to->n--;
     return true;
   }
   const double *old = from->values + i * (size_t)from->n_values;
   for (size_t j = 0; j < w; j++) {
-    int exponent = c->v->factors.at[c->watches.at[j].factor].power[position];
+    const loom_factor *f = &c->v->factors.at[c->watches.at[j].factor];
+    int exponent = f->power[position];
     values[j] = exponent ? old[j] * power(tile, exponent) : old[j];
+    if (f->rounded >> (position + 1) & 1) values[j] *= ceil(trips);
   }
   return true;
 }
 
 static bool extend_all(chains *c, const loom_rows *from, int position, loom_rows *to) {
   int inner = c->v->loop[position + 1];
-  const loom_tile_table *table = c->v->table;
   for (size_t i = 0; i < from->n; i++) {
     if (i % 64 == 63 && loom_is_stopped(c->nest->ctx)) return false;
-    int64_t t = from->tiles[i * (size_t)from->n_tiles + (size_t)inner];
-    double last = INFINITY;
-    for (size_t k = 0; k < table->n_tiles; k++) {
-      int64_t tile = table->tiles[k];
-      if (!loom_nest_may_have(c->nest, c->v->loop[position], (int32_t)tile) ||
-          !loom_tile_follows(table, t, tile, &last))
+    bool inside = absorbs_inside(from, i);
+    loom_tile_walk w = {.table = c->v->table,
+                        .inner = from->tiles[i * (size_t)from->n_tiles + (size_t)inner]};
+    while (loom_tile_step(&w)) {
+      bool absorbs = inside;
+      if (!loom_nest_may_have(c->nest, c->v->loop[position], (int32_t)w.tile) ||
+          !loom_tile_cuts(c->v, position + 1, w.tile, w.inner, &absorbs))
         continue;
-      if (!extend(c, from, i, position, (int32_t)tile, to)) return false;
+      if (!extend(c, from, i, position, (int32_t)w.tile, absorbs, to)) return false;
     }
   }
   return true;
@@ -269,7 +295,8 @@ static double chains_of(const chains *c, const loom_rows *rows, int position) {
   double sum = 0;
   for (size_t i = 0; i < rows->n; i++)
     sum += loom_chains_from(c->v, position,
-                            rows->tiles[i * (size_t)rows->n_tiles + (size_t)c->v->loop[position]]);
+                            rows->tiles[i * (size_t)rows->n_tiles + (size_t)c->v->loop[position]],
+                            absorbs_inside(rows, i));
   return sum;
 }
 
@@ -312,6 +339,9 @@ static bool finish(chains *c, const loom_rows *rows, const loom_search_level *le
   double factors[LOOM_SEARCH_MAX_FACTORS];
   for (size_t i = 0; i < rows->n; i++) {
     if (i % 1024 == 1023 && loom_is_stopped(nest->ctx)) return false;
+    int32_t outer = rows->tiles[i * (size_t)rows->n_tiles + (size_t)c->v->loop[0]];
+    bool absorbs = absorbs_inside(rows, i);
+    if (!loom_tile_cuts(c->v, 0, c->v->size, outer, &absorbs)) continue;
     ptrdiff_t r = loom_rows_add(nest->ctx, out);
     if (r < 0) return false;
     size_t row = (size_t)r, k = (size_t)out->n_keys;
@@ -320,16 +350,15 @@ static bool finish(chains *c, const loom_rows *rows, const loom_search_level *le
     for (size_t q = 0; q < k; q++) keys[q] = rows->keys[i * (k + 1) + q];
     memcpy(tiles, rows->tiles + i * (size_t)rows->n_tiles, (size_t)rows->n_tiles * sizeof *tiles);
     out->fused[row] = rows->fused[i];
-    int32_t outer = tiles[c->v->loop[0]];
     double trips = (double)c->v->size / outer;
     loom_space_verdict broken = run_loop(c, 0, trips, outer, keys, &out->fused[row], tiles);
     if (broken.rule == LOOM_RULE_NONE) broken = judge_bounds(c, keys);
     if (broken.rule != LOOM_RULE_NONE) {
-      fall(c, broken, 0, outer);
+      fall(c, broken, 0, outer, absorbs_inside(rows, i));
       out->n--;
       continue;
     }
-    if (!loom_nest_factors(nest, c->variable, tiles, factors)) return false;
+    loom_nest_factors(nest, c->variable, tiles, factors);
     double *x = out->values + row * (size_t)out->n_values;
     for (int q = 0; q < out->n_values; q++) x[q] = 0;
     for (size_t t = 0; t < level->terms.n; t++) {
@@ -340,30 +369,15 @@ static bool finish(chains *c, const loom_rows *rows, const loom_search_level *le
   return true;
 }
 
-/* The value of a rounded part at a tile of the outermost loop. */
-static bool evaluate_rounded(const loom_search_variable *v, loom_expr function, int32_t tile,
-                             double *out) {
-  double x = tile;
-  const double *input = &x;
-  size_t i = 0;
-  while (v->rounded.at[i].function != function) i++;
-  return loom_program_eval(v->rounded.at[i].program, 1, &input, &out) == LOOM_OK;
-}
-
-bool loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles, double *out) {
+void loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles, double *out) {
   const loom_search_variable *v = &nest->variables[variable];
   for (size_t i = 0; i < v->factors.n; i++) {
     const loom_factor *f = &v->factors.at[i];
-    double product = 1, rounded = 1;
+    double product = 1;
     for (int j = 0; j + 1 < v->n_loops; j++)
       if (f->power[j]) product *= power(tiles[v->loop[j]], f->power[j]);
-    if (f->rounded != LOOM_NONE && !evaluate_rounded(v, f->rounded, tiles[v->loop[0]], &rounded)) {
-      loom_error_memory(nest->ctx);
-      return false;
-    }
-    out[i] = product * rounded;
+    out[i] = f->rounded ? product * rounded_trips(v, f, tiles, 0) : product;
   }
-  return true;
 }
 
 bool loom_nest_chains(loom_nest *nest, int variable, const loom_search_level *first,

@@ -163,24 +163,3 @@ bool loom_nest_fill(const loom_space *s, loom_space_one *one, loom_nest *nest,
     if (!loom_nest_pair(nest, &nest->columns.at[i])) return false;
   return true;
 }
-
-/* The program of a rounded part; several factors may have it. */
-static bool add_program(loom_nest *nest, loom_search_variable *v, loom_expr function) {
-  for (size_t i = 0; i < v->rounded.n; i++)
-    if (v->rounded.at[i].function == function) return true;
-  loom_rounded r = {function, NULL};
-  r.program = loom_compile(nest->ctx, 1, &function, 1, &nest->loops[v->loop[0]].tile);
-  if (r.program && loom_vec_push(nest->ctx, &v->rounded, r)) return true;
-  loom_program_free(r.program);
-  return false;
-}
-
-bool loom_nest_compile(loom_nest *nest) {
-  for (int i = 0; i < nest->n_variables; i++) {
-    loom_search_variable *v = &nest->variables[i];
-    for (size_t k = 0; k < v->factors.n; k++)
-      if (v->factors.at[k].rounded != LOOM_NONE && !add_program(nest, v, v->factors.at[k].rounded))
-        return false;
-  }
-  return true;
-}

@@ -33,24 +33,30 @@ double loom_factor_max(const loom_nest *nest, int variable, int factor) {
   const loom_search_variable *v = &nest->variables[variable];
   int power[LOOM_SEARCH_MAX_LOOPS] = {0}, least, most;
   powers(nest, variable, factor, 1, power);
-  if (v->factors.at[factor].rounded != LOOM_NONE) return INFINITY;
+  if (v->factors.at[factor].rounded != 0) return INFINITY;
   exponents(v, power, &least, &most);
   return pow((double)v->size, most);
 }
 
+/* Trips that are rounded up are at least 1, and at least what they are before. */
 double loom_ratio_min(const loom_nest *nest, int variable, int p, int n) {
   const loom_search_variable *v = &nest->variables[variable];
   int power[LOOM_SEARCH_MAX_LOOPS] = {0}, least, most;
   powers(nest, variable, p, 1, power);
   powers(nest, variable, n, -1, power);
-  loom_expr up = v->factors.at[p].rounded, down = v->factors.at[n].rounded;
-  if (down != LOOM_NONE && down != up) return 0;
+  uint32_t up = v->factors.at[p].rounded, down = v->factors.at[n].rounded;
+  if (down & ~up) return 0;
   exponents(v, power, &least, &most);
   double bound = pow((double)v->size, least);
-  if (up == LOOM_NONE || up == down) return bound;
-  power[0]--;
+  up &= ~down;
+  if (up == 0) return bound;
+  for (int j = 0; j < v->n_loops; j++) {
+    if (!(up >> j & 1)) continue;
+    if (j > 0) power[j - 1]++;
+    power[j]--;
+  }
   exponents(v, power, &least, &most);
-  double other = pow((double)v->size, least + 1);
+  double other = pow((double)v->size, least + (int)(up & 1));
   return other > bound ? other : bound;
 }
 

@@ -33,7 +33,7 @@ static void read_figures(const loom_space *s, const loom_nest *nest, const doubl
   }
 }
 
-static bool visit_point(loom_space *s, const loom_space_one *one, const loom_group *g, size_t p,
+static void visit_point(loom_space *s, const loom_space_one *one, const loom_group *g, size_t p,
                         loom_space_visit *visit, void *data) {
   const loom_unit *u = one->units.at[g->templates[p]];
   loom_space_point point = {.number = u->number,
@@ -41,10 +41,9 @@ static bool visit_point(loom_space *s, const loom_space_one *one, const loom_gro
                             .n_values = (size_t)(s->n_objectives + s->n_open),
                             .tiles = one->fronts.tiles.at + g->tiles[p]};
   double columns[LOOM_SEARCH_MAX_FIGURES];
-  if (!loom_nest_evaluate(&u->nest, point.tiles, columns)) return false;
+  loom_nest_evaluate(&u->nest, point.tiles, columns);
   read_figures(s, &u->nest, columns, point.values);
   visit(data, &point);
-  return true;
 }
 
 loom_status loom_space_points(loom_space *s, int einsum, int number, loom_space_visit *visit,
@@ -58,7 +57,7 @@ loom_status loom_space_points(loom_space *s, int einsum, int number, loom_space_
     for (size_t p = 0; p < g->n && done; p++) {
       if ((number >= 0 && g->templates[p] != number) || seen[g->tiles[p]]) continue;
       seen[g->tiles[p]] = true;
-      done = visit_point(s, one, g, p, visit, data);
+      visit_point(s, one, g, p, visit, data);
     }
   }
   loom_give_back(s->ctx, seen, room, sizeof *seen);
@@ -71,17 +70,25 @@ static loom_space_verdict verdict(loom_rule rule, int index) {
   return (loom_space_verdict){rule, index};
 }
 
-/* The tiles of a variable are a chain: of the outer tile each is a divisor, or for the outermost
-** temporal loop of an uneven variable the least with its trips; the last one is 1. */
+/* A tile is one of those that may stand around an inner one. */
+static bool is_around(const loom_tile_table *table, int64_t inner, int64_t tile) {
+  loom_tile_walk w = {.table = table, .inner = inner};
+  if (!table->uneven) return tile % inner == 0;
+  while (loom_tile_step(&w))
+    if (w.tile >= tile) return w.tile == tile;
+  return false;
+}
+
+/* The tiles of a variable are a chain, from the last one, which is 1, to the outermost. */
 static bool is_chain(const loom_nest *nest, const loom_search_variable *v, const int32_t *tiles) {
-  int64_t outer = v->size;
-  for (int j = 0; j < v->n_loops; j++) {
-    const loom_space_loop *loop = &nest->loops[v->loop[j]];
-    int64_t tile = tiles[v->loop[j]];
-    if (tile < 1 || tile > outer || (j + 1 == v->n_loops && tile != 1)) return false;
-    if (outer % tile != 0 && !(j == 0 && v->uneven && loop->dimension < 0)) return false;
+  bool absorbs = false;
+  for (int j = v->n_loops - 1; j >= 0; j--) {
+    int64_t tile = tiles[v->loop[j]], outer = j == 0 ? v->size : tiles[v->loop[j - 1]];
+    if (tile < 1 || tile > outer || outer > v->size || (j + 1 == v->n_loops && tile != 1))
+      return false;
+    if (j > 0 && !is_around(v->table, tile, outer)) return false;
+    if (!loom_tile_cuts(v, j, outer, tile, &absorbs)) return false;
     if (!loom_nest_may_have(nest, v->loop[j], (int32_t)tile)) return false;
-    outer = tile;
   }
   return true;
 }
@@ -162,7 +169,7 @@ static bool is_allowed(const loom_nest *nest, const loom_search_bound *bound, co
 
 static loom_space_verdict judge_dimensions(const loom_nest *nest, const shape *x) {
   for (int d = 0; d < nest->n_dims; d++)
-    if (x->used[d] > nest->dims[d].count) return verdict(LOOM_RULE_FANOUT, d);
+    if (loom_exceeds(x->used[d], nest->dims[d].count)) return verdict(LOOM_RULE_FANOUT, d);
   for (size_t i = 0; i < nest->n_bounds; i++)
     if (!is_allowed(nest, &nest->bounds[i], x))
       return verdict(LOOM_RULE_LOOP_BOUND, nest->bounds[i].dim);
@@ -179,20 +186,19 @@ static loom_space_verdict judge_limits(const loom_nest *nest, const double *colu
   return verdict(LOOM_RULE_NONE, -1);
 }
 
-/* Columns of tiles and the first rule that they break; false with an error. */
-static bool judge(const loom_nest *nest, const int32_t *tiles, double *columns, shape *x,
+/* Columns of tiles and the first rule that they break. */
+static void judge(const loom_nest *nest, const int32_t *tiles, double *columns, shape *x,
                   loom_space_verdict *out) {
   *out = verdict(LOOM_RULE_NONE, -1);
   for (int i = 0; i < nest->n_variables; i++)
     if (!is_chain(nest, &nest->variables[i], tiles)) *out = verdict(LOOM_RULE_TILES, i);
-  if (out->rule != LOOM_RULE_NONE) return true;
+  if (out->rule != LOOM_RULE_NONE) return;
   read_shape(nest, tiles, x);
   *out = judge_fused(nest, x);
   if (out->rule == LOOM_RULE_NONE) *out = judge_dimensions(nest, x);
-  if (out->rule != LOOM_RULE_NONE) return true;
-  if (!loom_nest_evaluate(nest, tiles, columns)) return false;
+  if (out->rule != LOOM_RULE_NONE) return;
+  loom_nest_evaluate(nest, tiles, columns);
   *out = judge_limits(nest, columns);
-  return true;
 }
 
 loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
@@ -206,8 +212,7 @@ loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
   for (size_t i = 0; i < n; i++) {
     if (i % 1024 == 1023 && loom_is_stopped(s->ctx)) return LOOM_ERR_STOPPED;
     double *out = values + i * width;
-    if (!judge(&u->nest, tiles + i * u->t.n_loops, columns, &x, &verdicts[i]))
-      return loom_error_status(s->ctx);
+    judge(&u->nest, tiles + i * u->t.n_loops, columns, &x, &verdicts[i]);
     for (size_t k = 0; k < width; k++) out[k] = NAN;
     if (verdicts[i].rule == LOOM_RULE_NONE) read_figures(s, &u->nest, columns, out);
   }
@@ -220,7 +225,8 @@ loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32
   double columns[LOOM_SEARCH_MAX_FIGURES];
   loom_space_verdict broken;
   shape x;
-  if (!u || !judge(&u->nest, tiles, columns, &x, &broken)) return loom_error_status(s->ctx);
+  if (!u) return loom_error_status(s->ctx);
+  judge(&u->nest, tiles, columns, &x, &broken);
   if (broken.rule != LOOM_RULE_NONE) {
     char name[256];
     loom_space_name_rule(s, einsum, broken, sizeof name, name);

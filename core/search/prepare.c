@@ -13,9 +13,8 @@ static bool fill_factors(loom_nest *nest, int variable, loom_chain_list *l) {
   l->factors = loom_realloc_array(nest->ctx, NULL, 0, l->rows.n * n + 1, sizeof *l->factors);
   if (!l->factors) return false;
   for (size_t i = 0; i < l->rows.n; i++)
-    if (!loom_nest_factors(nest, variable, l->rows.tiles + i * (size_t)l->rows.n_tiles,
-                           l->factors + i * n))
-      return false;
+    loom_nest_factors(nest, variable, l->rows.tiles + i * (size_t)l->rows.n_tiles,
+                      l->factors + i * n);
   return true;
 }
 
@@ -121,10 +120,9 @@ void loom_nest_free_lists(loom_nest *nest) {
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns) {
+void loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns) {
   double factors[LOOM_SEARCH_MAX_VARIABLES][LOOM_SEARCH_MAX_FACTORS];
-  for (int v = 0; v < nest->n_variables; v++)
-    if (!loom_nest_factors(nest, v, tiles, factors[v])) return false;
+  for (int v = 0; v < nest->n_variables; v++) loom_nest_factors(nest, v, tiles, factors[v]);
   for (size_t i = 0; i < nest->columns.n; i++) {
     const loom_column *column = &nest->columns.at[i];
     columns[i] = 0;
@@ -138,7 +136,6 @@ bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *col
       columns[i] += p - n;
     }
   }
-  return true;
 }
 
 void loom_nest_least(const loom_nest *nest, double *columns) {

@@ -24,17 +24,12 @@ typedef struct loom_fronts loom_fronts;
 
 /* ---- a template --------------------------------------------------------------------------- */
 
-/* Product of powers of the tiles of one variable, by position among its loops, times ceilings. */
+/* Product of powers of the tiles of one variable, by position among its loops, times the trips of some
+** of them, rounded up. */
 typedef struct loom_factor {
   int8_t power[LOOM_SEARCH_MAX_LOOPS];
-  loom_expr rounded; /* a function of the outermost tile in whole, or LOOM_NONE */
+  uint32_t rounded; /* bit j: the trips of loop j */
 } loom_factor;
-
-/* A rounded part of factors of one variable, ready to be evaluated. */
-typedef struct loom_rounded {
-  loom_expr function;
-  loom_program *program;
-} loom_rounded;
 
 /* coefficient * (product of p[v] - product of n[v]); without n (n[0] < 0): only the first.  In a
 ** difference the first product is at least the second wherever tiles are. */
@@ -67,12 +62,20 @@ typedef struct loom_column {
 /* Tiles of a variable, ascending, and chains from each of them with 0, 1, ... more tiles outside. */
 typedef struct loom_tile_table {
   int64_t size;
-  bool uneven; /* tiles need not divide */
+  bool uneven; /* the outermost loop with several trips may leave a part */
+  bool mixed;  /* ways also tell whether a loop so far may be why */
   size_t n_tiles;
   int64_t *tiles;
   int n_ways;
   double *ways[LOOM_SEARCH_MAX_LOOPS];
 } loom_tile_table;
+
+/* Tiles that may stand around an inner one, ascending: loom_tile_step goes to the next. */
+typedef struct loom_tile_walk {
+  const loom_tile_table *table;
+  int64_t inner, tile; /* 0: before the first */
+  size_t next;
+} loom_tile_walk;
 
 /* The trips of each of some variables over a dimension, or their product. */
 typedef struct loom_search_bound {
@@ -85,11 +88,12 @@ typedef struct loom_search_bound {
 
 typedef struct loom_search_variable {
   int64_t size;
-  bool uneven; /* tiles need not divide */
+  unsigned uneven;    /* kinds of loops whose tiles need not divide: loom_uneven */
+  uint32_t absorbing; /* bit j: loop j is of such a kind */
+  int n_leading;      /* loops at the outside that may go when they have one trip */
   int n_loops;
   int loop[LOOM_SEARCH_MAX_LOOPS]; /* of the template, outermost first */
   LOOM_VEC(loom_factor) factors;   /* 0 is the constant 1 */
-  LOOM_VEC(loom_rounded) rounded;  /* of the factors */
   const loom_tile_table *table;
 } loom_search_variable;
 
@@ -166,6 +170,7 @@ typedef struct loom_nest {
   double others; /* of them, that a chain of the variable at hand stands for */
   int max_fused, max_fused_per_variable;
   bool one_dimension; /* a variable is spread over one dimension of a level at most */
+  bool uneven;        /* some variable may leave a part */
   loom_arena arena;
   loom_chain_list lists[LOOM_SEARCH_MAX_VARIABLES];
   int order[LOOM_SEARCH_MAX_VARIABLES]; /* in which variables are joined */
@@ -216,7 +221,7 @@ bool loom_rows_sort(loom_ctx *ctx, loom_rows *rows);
 bool loom_nest_chains(loom_nest *nest, int variable, const loom_search_level *first,
                       const double *values, const loom_search_level *level, loom_rows *out);
 /* Values of all factors of a variable at given tiles. */
-bool loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles, double *out);
+void loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles, double *out);
 
 /* ---- tiles and rules ------------------------------------------------------------------------ */
 
@@ -229,19 +234,22 @@ static inline int loom_count_bits(uint32_t x) {
 bool loom_nest_set_table(loom_space *s, loom_space_one *one, loom_nest *nest, int variable);
 /* Whether a loop may have a tile. */
 bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile);
-/* A tile may stand around an inner one, of equal trips the first; *last: trips of the one before, INFINITY
-** at first. */
-static inline bool loom_tile_follows(const loom_tile_table *t, int64_t inner, int64_t tile,
-                                     double *last) {
-  if (tile % inner != 0) return false;
-  if (!t->uneven) return true;
-  double trips = (double)((t->size + tile - 1) / tile);
-  if (trips == *last) return false;
-  *last = trips;
-  return true;
+/* Goes to the next tile that may stand around the inner one; false past the last. */
+bool loom_tile_step(loom_tile_walk *w);
+/* Whether the loop at a position may cut `outer` into tiles: they divide it, or it is the size of the
+** variable and the loop or one inside it may leave a part; *absorbs: one inside it, then also the loop. */
+static inline bool loom_tile_cuts(const loom_search_variable *v, int position, int64_t outer,
+                                  int64_t tile, bool *absorbs) {
+  if (outer > tile && (v->absorbing >> position & 1)) *absorbs = true;
+  return outer % tile == 0 || (*absorbs && position <= v->n_leading);
 }
-/* Chains of a variable whose innermost tiles are chosen up to `tile`, with n_left loops outside. */
-double loom_chains_from(const loom_search_variable *v, int n_left, int64_t tile);
+/* Chains of a variable whose innermost tiles are chosen up to `tile`, with n_left loops outside;
+** absorbs: a loop so far may leave a part. */
+double loom_chains_from(const loom_search_variable *v, int n_left, int64_t tile, bool absorbs);
+/* More than a limit by more than rounding can be. */
+static inline bool loom_exceeds(double x, double limit) {
+  return x > limit * (1 + 1e-12);
+}
 double loom_chains_in_all(const loom_search_variable *v);
 /* Trips are allowed; not `all`: they may still grow. */
 bool loom_bound_allows(const loom_search_bound *bound, double trips, bool all);
@@ -284,7 +292,7 @@ bool loom_nest_combine(loom_nest *nest, loom_collector *collector, size_t beam);
 /* Marks the spreads that some choice of all tiles has within the limits. */
 bool loom_nest_probe(loom_nest *nest, loom_collector *collector, bool *reached);
 /* The value of each column at given tiles: a function of the template and the tiles alone. */
-bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns);
+void loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns);
 /* The least value of each column over all chains of all variables; prepared. */
 void loom_nest_least(const loom_nest *nest, double *columns);
 
@@ -352,7 +360,8 @@ typedef struct loom_space_tensor_ {
 
 /* The fullest uses of dimensions of templates whose loops are spread alike. */
 typedef struct loom_spread_list {
-  const uint8_t *loops; /* per variable and dimension */
+  const uint8_t *loops; /* per variable and dimension, or in their order (units.c) */
+  bool in_order;
   const double *spreads, *uses;
   size_t n, n_uses;
 } loom_spread_list;
@@ -378,7 +387,7 @@ struct loom_space_einsum_ {
   char *name;
   int n_variables;
   int64_t sizes[LOOM_SEARCH_MAX_VARIABLES];
-  bool uneven[LOOM_SEARCH_MAX_VARIABLES];
+  unsigned uneven[LOOM_SEARCH_MAX_VARIABLES];
   LOOM_VEC(loom_search_dim) dims;
   LOOM_VEC(loom_space_shared) tensors;
   LOOM_VEC(loom_unit *) units;
@@ -445,8 +454,6 @@ bool loom_space_exceeds(const loom_space *s, const double *values, const double 
 /* Columns of a template from its costs (columns.c). */
 bool loom_nest_fill(const loom_space *s, loom_space_one *one, loom_nest *nest,
                     const loom_space_template *t, const loom_einsum_costs *e);
-/* Programs for what is rounded in its factors. */
-bool loom_nest_compile(loom_nest *nest);
 /* Frees all of a nest but what evaluating needs, or all. */
 void loom_nest_shrink(loom_nest *nest);
 void loom_nest_free(loom_nest *nest);

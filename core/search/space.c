@@ -44,7 +44,7 @@ int loom_space_memory(loom_space *s, const char *component, double bits, loom_me
 }
 
 int loom_space_einsum(loom_space *s, const char *einsum, size_t n_variables, const int64_t *sizes,
-                      const bool *uneven) {
+                      const unsigned *uneven) {
   if (n_variables > LOOM_SEARCH_MAX_VARIABLES)
     return refuse(s, "a search takes einsums of up to 16 variables with several values");
   loom_space_one one = {.name = loom_arena_string(&s->arena, einsum),
@@ -53,7 +53,7 @@ int loom_space_einsum(loom_space *s, const char *einsum, size_t n_variables, con
     if (sizes[i] < 1 || sizes[i] > INT32_MAX)
       return refuse(s, "the size of a variable is from 1 to 2147483647");
     one.sizes[i] = sizes[i];
-    one.uneven[i] = uneven && uneven[i];
+    one.uneven[i] = uneven ? uneven[i] : 0;
   }
   if (!one.name || !loom_vec_push(s->ctx, &s->einsums, one)) return -1;
   return (int)s->einsums.n - 1;

@@ -3,9 +3,13 @@
 ** that loops can have, those stay that no other one exceeds in one dimension without falling behind in
 ** another; a use of the share that is asked for, or more, counts as that share.  A use that limits leave
 ** no tiles for is barred, and the next ones take its place. */
+#include <math.h>
 #include <string.h>
 
 #include "search/search.h"
+
+/* Uses that differ by a smaller share are one: quotients of uneven tiles are not exact. */
+#define CLOSE 1e-9
 
 /* Uses of all dimensions, then what is left of the variable at hand; each once. */
 typedef struct uses {
@@ -21,8 +25,13 @@ static size_t count_of(const uses *u) {
 
 static size_t hash(const uses *u, const double *use) {
   uint64_t h = 14695981039346656037u;
-  for (int d = 0; d < u->width; d++) h = (h ^ (uint64_t)use[d]) * 1099511628211u;
-  return (size_t)(h ^ h >> 29);
+  for (int d = 0; d < u->width; d++) {
+    uint64_t bits;
+    memcpy(&bits, &use[d], sizeof bits);
+    h = (h ^ bits) * 1099511628211u;
+    h ^= h >> 29;
+  }
+  return (size_t)h;
 }
 
 static size_t *find_slot(uses *u, const double *use) {
@@ -130,8 +139,58 @@ static bool is_limited(const loom_nest *nest, const loom_search_variable *v) {
   return false;
 }
 
+/* What a use is when the loop at a position cuts `outer` into tiles; false where it cannot. */
+static bool use_loop(const loom_nest *nest, const loom_search_variable *v, int position,
+                     int64_t outer, int64_t tile, double *use) {
+  int dim = nest->loops[v->loop[position]].dimension;
+  double trips = (double)outer / (double)tile;
+  if (!loom_nest_may_have(nest, v->loop[position], (int32_t)tile)) return false;
+  if (dim >= 0 && loom_exceeds(trips, nest->dims[dim].count)) return false;
+  if (dim < 0 || nest->dims[dim].min_fraction <= 0) return true;
+  use[dim] *= trips;
+  return !loom_exceeds(use[dim], nest->dims[dim].count);
+}
+
+/* One more tile outside of each, for the loop at a position; the one at hand stands with the uses, half
+** more where a loop so far may leave a part. */
+static bool wrap(const loom_nest *nest, uses *from, const loom_search_variable *v, int position,
+                 uses *to) {
+  double use[LOOM_SEARCH_MAX_KEYS];
+  size_t n = count_of(from), width = (size_t)from->width;
+  for (size_t i = 0; i < n; i++) {
+    const double *old = from->list.at + i * width;
+    if (i % 64 == 63 && loom_is_stopped(nest->ctx)) return false;
+    loom_tile_walk w = {.table = v->table, .inner = (int64_t)old[width - 1]};
+    while (position > 0 ? loom_tile_step(&w) : w.next++ == 0) {
+      int64_t outer = position > 0 ? w.tile : v->size;
+      bool absorbs = old[width - 1] > (double)w.inner;
+      memcpy(use, old, width * sizeof *use);
+      if (!loom_tile_cuts(v, position, outer, w.inner, &absorbs) ||
+          !use_loop(nest, v, position, outer, w.inner, use))
+        continue;
+      use[width - 1] = (double)outer + (v->table->mixed && absorbs ? 0.5 : 0);
+      if (!add_use(to, use)) return false;
+    }
+  }
+  return true;
+}
+
+/* Spreads of a variable with uneven tiles, which depend on those inside of them. */
+static bool spread_uneven(const loom_nest *nest, uses *u, const loom_search_variable *v) {
+  for (int j = v->n_loops - 1; j >= 0; j--) {
+    uses next = {.ctx = u->ctx, .width = u->width};
+    bool done = wrap(nest, u, v, j, &next);
+    loom_vec_free(u->ctx, &u->list);
+    loom_vec_free(u->ctx, &u->slots);
+    *u = next;
+    if (!done) return false;
+  }
+  return restart(u, 1);
+}
+
 static bool spread_variable(const loom_nest *nest, uses *u, int variable) {
   const loom_search_variable *v = &nest->variables[variable];
+  if (v->absorbing != 0) return spread_uneven(nest, u, v);
   if (!restart(u, (double)v->size)) return false;
   if (is_limited(nest, v)) return spread_limited(nest, u, v);
   for (int k = 0; k < v->n_loops; k++) {
@@ -156,8 +215,8 @@ static bool exceeded(const loom_nest *nest, const bool *barred, const double *us
     bool less = false, more = false;
     for (int d = 0; d < nest->n_dims && !less; d++) {
       double mine = loom_nest_share(nest, d, use[d]), other = loom_nest_share(nest, d, others[d]);
-      less = less || other < mine;
-      more = more || other > mine;
+      less = less || other < mine * (1 - CLOSE);
+      more = more || other > mine * (1 + CLOSE);
     }
     if (more && !less && !(barred && barred[i])) return true;
   }
@@ -226,7 +285,7 @@ void loom_nest_unbar(loom_nest *nest) {
 /* Equal in the dimensions with a least share. */
 static bool same_use(const loom_nest *nest, const double *a, const double *b) {
   for (int d = 0; d < nest->n_dims; d++)
-    if (nest->dims[d].min_fraction > 0 && a[d] != b[d]) return false;
+    if (nest->dims[d].min_fraction > 0 && fabs(a[d] - b[d]) > CLOSE * a[d]) return false;
   return true;
 }
 
@@ -236,7 +295,9 @@ bool loom_nest_may_spread(const loom_nest *nest, const double *used) {
     const double *goal = nest->spreads + i * (size_t)nest->n_dims;
     bool possible = true;
     for (int d = 0; d < nest->n_dims && possible; d++)
-      possible = nest->dims[d].min_fraction <= 0 || (int64_t)goal[d] % (int64_t)used[d] == 0;
+      possible = nest->dims[d].min_fraction <= 0 ||
+                 (nest->uneven ? used[d] <= goal[d] * (1 + CLOSE)
+                               : (int64_t)goal[d] % (int64_t)used[d] == 0);
     if (possible) return true;
   }
   return false;

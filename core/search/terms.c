@@ -43,16 +43,37 @@ static bool times_power(loom_nest *nest, loom_factor *factors, loom_expr symbol,
   return true;
 }
 
-/* Multiplies by a function of one symbol: the outermost tile of its variable, rounded. */
-static bool times_rounded(loom_nest *nest, loom_factor *factors, loom_expr e) {
-  loom_expr symbols[2];
+/* The loop whose trips, rounded up, are the expression, with what it cuts; false if there is none. */
+static bool find_trips(loom_nest *nest, loom_expr e, int *variable, int *position, loom_expr *outer,
+                       loom_expr *tile) {
+  loom_ctx *ctx = nest->ctx;
+  loom_expr symbols[3];
+  size_t n = loom_expr_symbols(ctx, e, symbols, 3);
+  for (size_t i = 0; i < n && n <= 2; i++) {
+    if (!find_symbol(nest, symbols[i], variable, position)) return false;
+    const loom_search_variable *v = &nest->variables[*variable];
+    *tile = symbols[i];
+    *outer = *position == 0 ? loom_int(ctx, v->size) : nest->loops[v->loop[*position - 1]].tile;
+    if (loom_ceil(ctx, loom_div(ctx, *outer, *tile)) == e) return true;
+  }
+  return false;
+}
+
+/* Multiplies by the trips of a loop, rounded up; where its tile surely divides they are a quotient. */
+static bool times_rounded(loom_nest *nest, loom_factor *factors, double *coefficient, loom_expr e) {
+  loom_expr outer, tile;
   int variable, position = 0;
-  if (loom_expr_symbols(nest->ctx, e, symbols, 2) != 1 ||
-      !find_symbol(nest, symbols[0], &variable, &position) || position != 0 ||
-      factors[variable].rounded != LOOM_NONE)
-    return refuse(nest, e);
-  factors[variable].rounded = e;
-  return true;
+  if (!find_trips(nest, e, &variable, &position, &outer, &tile)) return refuse(nest, e);
+  const loom_search_variable *v = &nest->variables[variable];
+  uint32_t bit = (uint32_t)1 << position;
+  if (v->absorbing != 0 && position <= v->n_leading) {
+    if (factors[variable].rounded & bit) return refuse(nest, e);
+    factors[variable].rounded |= bit;
+    return true;
+  }
+  if (position == 0) *coefficient *= (double)v->size;
+  return (position == 0 || times_power(nest, factors, outer, 1)) &&
+         times_power(nest, factors, tile, -1);
 }
 
 static bool times(loom_nest *nest, loom_factor *factors, double *coefficient, loom_expr e) {
@@ -71,7 +92,7 @@ static bool times(loom_nest *nest, loom_factor *factors, double *coefficient, lo
     return times_power(nest, factors, loom_expr_arg(nest->ctx, e, 0), exponent);
   case LOOM_ADD:
   case LOOM_MUL: return refuse(nest, e);
-  default: return times_rounded(nest, factors, e);
+  default: return times_rounded(nest, factors, coefficient, e);
   }
 }
 

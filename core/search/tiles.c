@@ -45,31 +45,78 @@ bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile) {
   return false;
 }
 
+/* Of uneven tiles those with the same trips over the whole size as a smaller one are left out, and
+** the size itself is always there: the loop then has one trip, and the one inside it may leave a part. */
+bool loom_tile_step(loom_tile_walk *w) {
+  const loom_tile_table *t = w->table;
+  if (!t->uneven) {
+    while (w->next < t->n_tiles && t->tiles[w->next] % w->inner != 0) w->next++;
+    if (w->next == t->n_tiles) return false;
+    w->tile = t->tiles[w->next++];
+    return true;
+  }
+  if (w->tile == t->size) return false;
+  if (w->tile == 0) {
+    w->tile = w->inner;
+    return true;
+  }
+  int64_t fewer = (t->size - 1) / w->tile, least = (t->size - 1) / fewer + 1;
+  int64_t tile = (least + w->inner - 1) / w->inner * w->inner;
+  w->tile = tile < t->size ? tile : t->size;
+  return true;
+}
+
+/* Where the ways of chains from a tile stand. */
+static size_t place_of(const loom_tile_table *t, int64_t tile, bool absorbs) {
+  return t->mixed ? 2 * position_of(t, tile) + absorbs : position_of(t, tile);
+}
+
+/* Chains from a tile with one more tile outside. */
+static double count_ways(const loom_tile_table *t, const loom_nest *nest,
+                         const loom_search_variable *v, int64_t inner, bool absorbs) {
+  int n = t->n_ways;
+  if (n == 0) return loom_tile_cuts(v, 0, t->size, inner, &absorbs);
+  double sum = 0;
+  for (loom_tile_walk w = {.table = t, .inner = inner}; loom_tile_step(&w);) {
+    bool also = absorbs;
+    if (nest && !loom_nest_may_have(nest, v->loop[n - 1], (int32_t)w.tile)) continue;
+    if (loom_tile_cuts(v, n, w.tile, inner, &also))
+      sum += t->ways[n - 1][place_of(t, w.tile, also)];
+  }
+  return sum;
+}
+
 /* Chains with one more tile outside, by the tile that they start from; of a nest with given tiles: by
 ** those that its loop may have. */
 static bool add_ways(loom_arena *arena, loom_tile_table *t, const loom_nest *nest,
                      const loom_search_variable *v) {
-  double *ways = loom_arena_array(arena, t->n_tiles, sizeof *ways);
+  double *ways = loom_arena_array(arena, t->n_tiles * (t->mixed ? 2 : 1), sizeof *ways);
   if (!ways) return false;
-  const double *before = t->n_ways > 0 ? t->ways[t->n_ways - 1] : NULL;
-  for (size_t i = 0; i < t->n_tiles; i++) {
-    double last = INFINITY;
-    size_t step = t->uneven ? (size_t)t->tiles[i] : 1;
-    ways[i] = before ? 0 : 1;
-    for (size_t k = i; before && k < t->n_tiles; k += step) {
-      if (nest && !loom_nest_may_have(nest, v->loop[t->n_ways - 1], (int32_t)t->tiles[k])) continue;
-      if (loom_tile_follows(t, t->tiles[i], t->tiles[k], &last)) ways[i] += before[k];
-    }
-  }
+  for (size_t i = 0; i < t->n_tiles; i++)
+    for (int absorbs = 0; absorbs <= t->mixed; absorbs++)
+      ways[place_of(t, t->tiles[i], absorbs)] = count_ways(t, nest, v, t->tiles[i], absorbs);
   t->ways[t->n_ways++] = ways;
   return true;
 }
 
-static loom_tile_table *new_table(loom_arena *arena, int64_t size, bool uneven) {
+static loom_tile_table *new_table(loom_arena *arena, int64_t size, bool uneven, bool mixed) {
   loom_tile_table *t = loom_arena_new(arena, sizeof *t);
   if (!t) return NULL;
-  *t = (loom_tile_table){.size = size, .uneven = uneven};
+  *t = (loom_tile_table){.size = size, .uneven = uneven, .mixed = mixed};
   return list_tiles(arena, t) ? t : NULL;
+}
+
+/* Which loops may be why a part is left, and how many of the outer ones may go. */
+static void list_kinds(const loom_nest *nest, loom_search_variable *v) {
+  v->absorbing = 0;
+  v->n_leading = 0;
+  for (int j = 0; j < v->n_loops; j++) {
+    unsigned kind =
+        nest->loops[v->loop[j]].dimension < 0 ? LOOM_UNEVEN_TEMPORAL : LOOM_UNEVEN_SPATIAL;
+    if (v->uneven & kind) v->absorbing |= (uint32_t)1 << j;
+  }
+  while (v->n_leading + 1 < v->n_loops && !nest->loops[v->loop[v->n_leading]].pinned)
+    v->n_leading++;
 }
 
 static bool is_limited(const loom_nest *nest, const loom_search_variable *v) {
@@ -80,33 +127,38 @@ static bool is_limited(const loom_nest *nest, const loom_search_variable *v) {
 
 bool loom_nest_set_table(loom_space *s, loom_space_one *one, loom_nest *nest, int variable) {
   loom_search_variable *v = &nest->variables[variable];
-  bool uneven = v->uneven && nest->loops[v->loop[0]].dimension < 0;
-  bool limited = is_limited(nest, v);
-  loom_tile_table *t = limited ? NULL : one->tables[variable][uneven];
-  if (!t) t = new_table(&s->arena, v->size, uneven);
+  list_kinds(nest, v);
+  bool uneven = v->absorbing != 0;
+  nest->uneven = nest->uneven || uneven;
+  bool mixed = uneven && v->absorbing != ((uint32_t)1 << v->n_loops) - 1;
+  bool own = is_limited(nest, v) || mixed || (uneven && v->n_leading + 1 < v->n_loops);
+  loom_tile_table *t = own ? NULL : one->tables[variable][uneven];
+  if (!t) t = new_table(&s->arena, v->size, uneven, mixed);
   if (!t) return false;
-  if (!limited) one->tables[variable][uneven] = t;
+  if (!own) one->tables[variable][uneven] = t;
   while (t->n_ways < v->n_loops)
-    if (!add_ways(&s->arena, t, limited ? nest : NULL, v)) return false;
+    if (!add_ways(&s->arena, t, own ? nest : NULL, v)) return false;
   v->table = t;
   return true;
 }
 
-double loom_chains_from(const loom_search_variable *v, int n_left, int64_t tile) {
-  return v->table->ways[n_left][position_of(v->table, tile)];
+double loom_chains_from(const loom_search_variable *v, int n_left, int64_t tile, bool absorbs) {
+  return v->table->ways[n_left][place_of(v->table, tile, absorbs)];
 }
 
 double loom_chains_in_all(const loom_search_variable *v) {
-  return loom_chains_from(v, v->n_loops - 1, 1);
+  return loom_chains_from(v, v->n_loops - 1, 1, false);
 }
 
+/* Trips are quotients: equal ones may come out a little apart. */
 bool loom_bound_allows(const loom_search_bound *bound, double trips, bool all) {
+  bool above = loom_exceeds(trips, bound->value), below = loom_exceeds(bound->value, trips);
   switch (bound->op) {
-  case LOOM_BOUND_EQ: return all ? trips == bound->value : trips <= bound->value;
-  case LOOM_BOUND_LE: return trips <= bound->value;
-  case LOOM_BOUND_LT: return trips < bound->value;
-  case LOOM_BOUND_GE: return !all || trips >= bound->value;
-  case LOOM_BOUND_GT: return !all || trips > bound->value;
+  case LOOM_BOUND_EQ: return !above && (!all || !below);
+  case LOOM_BOUND_LE: return !above;
+  case LOOM_BOUND_LT: return below;
+  case LOOM_BOUND_GE: return !all || !below;
+  case LOOM_BOUND_GT: return !all || above;
   }
   return true;
 }

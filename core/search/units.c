@@ -26,10 +26,7 @@ void loom_nest_shrink(loom_nest *nest) {
 
 void loom_nest_free(loom_nest *nest) {
   for (int i = 0; i < nest->n_variables; i++) {
-    loom_search_variable *v = &nest->variables[i];
-    for (size_t k = 0; k < v->rounded.n; k++) loom_program_free(v->rounded.at[k].program);
-    loom_vec_free(nest->ctx, &v->rounded);
-    loom_vec_free(nest->ctx, &v->factors);
+    loom_vec_free(nest->ctx, &nest->variables[i].factors);
   }
   for (size_t i = 0; i < nest->columns.n; i++) loom_vec_free(nest->ctx, &nest->columns.at[i].items);
   loom_vec_free(nest->ctx, &nest->columns);
@@ -135,22 +132,37 @@ static bool copy_template(loom_space *s, const loom_space_template *t, loom_spac
 
 static bool is_free(const loom_nest *nest) {
   for (int i = 0; i < nest->n_loops; i++)
-    if (nest->loops[i].tiles) return false;
+    if (nest->loops[i].tiles || (nest->uneven && nest->loops[i].pinned)) return false;
   return true;
+}
+
+/* How the loops of a nest are spread: how many each variable has over each dimension; where tiles are
+** uneven, the dimensions of all of them in their order.  Into n bytes. */
+static void read_spread(const loom_nest *nest, uint8_t *loops) {
+  size_t n_dims = (size_t)nest->n_dims;
+  for (int i = 0; i < nest->n_variables; i++) {
+    const loom_search_variable *v = &nest->variables[i];
+    for (int j = 0; j < v->n_loops; j++) {
+      int dim = nest->loops[v->loop[j]].dimension;
+      if (nest->uneven) loops[(size_t)i * LOOM_SEARCH_MAX_LOOPS + (size_t)j] = (uint8_t)(dim + 2);
+      if (!nest->uneven && dim >= 0) loops[(size_t)i * n_dims + (size_t)dim]++;
+    }
+  }
 }
 
 /* The spreads of a template whose loops are spread as those of an earlier one are its, unless tiles of
 ** loops are given. */
 static bool list_spreads(loom_space *s, loom_space_one *one, loom_nest *nest) {
   if (!is_free(nest)) return loom_nest_list_spreads(nest, &s->arena);
-  size_t n_dims = (size_t)nest->n_dims, n = (size_t)nest->n_variables * n_dims;
+  size_t n =
+      (size_t)nest->n_variables * (nest->uneven ? LOOM_SEARCH_MAX_LOOPS : (size_t)nest->n_dims);
   uint8_t *loops = loom_arena_array(&s->arena, n, sizeof *loops);
   if (!loops) return false;
-  for (int i = 0; i < nest->n_loops; i++)
-    if (nest->loops[i].dimension >= 0)
-      loops[(size_t)nest->loops[i].variable * n_dims + (size_t)nest->loops[i].dimension]++;
+  read_spread(nest, loops);
   for (size_t i = 0; i < one->spreads.n; i++) {
-    if (n > 0 && memcmp(one->spreads.at[i].loops, loops, n) != 0) continue;
+    if (one->spreads.at[i].in_order != nest->uneven ||
+        (n > 0 && memcmp(one->spreads.at[i].loops, loops, n) != 0))
+      continue;
     nest->spreads = one->spreads.at[i].spreads;
     nest->n_spreads = one->spreads.at[i].n;
     nest->uses = one->spreads.at[i].uses;
@@ -158,7 +170,8 @@ static bool list_spreads(loom_space *s, loom_space_one *one, loom_nest *nest) {
     return true;
   }
   if (!loom_nest_list_spreads(nest, &s->arena)) return false;
-  loom_spread_list list = {loops, nest->spreads, nest->uses, nest->n_spreads, nest->n_uses};
+  loom_spread_list list = {loops,      nest->uneven,    nest->spreads,
+                           nest->uses, nest->n_spreads, nest->n_uses};
   return loom_vec_push(s->ctx, &one->spreads, list);
 }
 
@@ -174,7 +187,7 @@ static bool fill_unit(loom_space *s, loom_space_one *one, const loom_space_templ
   uint32_t mark = loom_scratch_mark(s->ctx);
   bool done = copy_template(s, t, &u->t) && init_nest(s, one, &u->t, &u->nest) &&
               loom_nest_fill(s, one, &u->nest, &u->t, e) && check_size(&u->nest) &&
-              loom_nest_compile(&u->nest) && list_spreads(s, one, &u->nest);
+              list_spreads(s, one, &u->nest);
   loom_scratch_release(s->ctx, mark);
   return done && loom_vec_reserve(s->ctx, &one->units, 1) &&
          loom_vec_reserve(s->ctx, &one->texts, 1) && loom_vec_reserve(s->ctx, &one->n_loops, 1);

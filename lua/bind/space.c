@@ -70,7 +70,8 @@ int64_t *bind_check_integers(lua_State *L, int i, size_t *n) {
   return list;
 }
 
-/* s:einsum(name, sizes, uneven) -> number.  [-0, +1|3, v] */
+/* s:einsum(name, sizes, uneven) -> number; uneven: 0, 1 (temporal), 2 (spatial loops) or 3, by variable.
+** [-0, +1|3, v] */
 static int l_einsum(lua_State *L) {
   bind_scope s;
   size_t n;
@@ -78,11 +79,11 @@ static int l_einsum(lua_State *L) {
   loom_space *space = bind_check_space(&s, L);
   const char *name = bind_check_text(L, 2);
   int64_t *sizes = bind_check_integers(L, 3, &n);
-  bool *uneven = lua_newuserdatauv(L, n + 1, 0);
-  memset(uneven, 0, n + 1);
+  unsigned *uneven = lua_newuserdatauv(L, (n + 1) * sizeof *uneven, 0);
+  memset(uneven, 0, (n + 1) * sizeof *uneven);
   for (size_t k = 0; k < n && lua_istable(L, 4); k++) {
     lua_rawgeti(L, 4, (lua_Integer)k + 1);
-    uneven[k] = lua_toboolean(L, -1);
+    uneven[k] = (unsigned)luaL_optinteger(L, -1, 0);
     lua_pop(L, 1);
   }
   return bind_number(&s, loom_space_einsum(space, name, n, sizes, uneven));
@@ -187,6 +188,8 @@ static loom_space_loop *read_loops(bind_scope *s, const loom_space *space, int e
     lua_pop(L, 1);
     loops[k].variable = integer_field(L, at, "variable", -1);
     loops[k].dimension = integer_field(L, at, "dimension", -1);
+    lua_getfield(L, at, "pinned");
+    loops[k].pinned = lua_toboolean(L, -1);
     lua_getfield(L, at, "tile");
     loops[k].tile = lua_isnil(L, -1) ? LOOM_NONE : bind_arg(s, lua_gettop(L));
     lua_settop(L, at - 1);

@@ -115,9 +115,11 @@ end
 function space.new(w, a, given)
   check_arguments(w, a)
   local all = space_options.of(given)
-  if all.model == "exact" and all.temporal_factors == "imperfect" then
-    errors.raise("bad_argument", "in the model exact a search has perfect factors only",
-      { path = "options of loom.space", name = "temporal_factors" })
+  for _, name in ipairs { "temporal_factors", "spatial_factors" } do
+    if all.model == "exact" and all[name] == "imperfect" then
+      errors.raise("bad_argument", "in the model exact a search has perfect factors only",
+        { path = "options of loom.space", name = name })
+    end
   end
   if all.mapping then all.mapping = pattern.new(all.mapping, w, a) end
   local case = { workload = w, arch = a, options = all, objective = all.minimise }

@@ -5,6 +5,7 @@
 local holds = require "einloom.search.holds"
 local loom = require "einloom"
 local tree = require "einloom.search.tree"
+local uneven = require "support.uneven"
 
 local brute = {}
 
@@ -55,12 +56,15 @@ local function permutations(list, visit)
   go(#list)
 end
 
+-- Trips may be fractions: equal ones may come out a little apart.
+local function less(a, b) return a < b - 1e-9 end
+
 local compare = {
-  ["=="] = function(a, b) return a == b end,
-  ["<="] = function(a, b) return a <= b end,
-  [">="] = function(a, b) return a >= b end,
-  ["<"] = function(a, b) return a < b end,
-  [">"] = function(a, b) return a > b end,
+  ["=="] = function(a, b) return not less(a, b) and not less(b, a) end,
+  ["<="] = function(a, b) return not less(b, a) end,
+  [">="] = function(a, b) return not less(a, b) end,
+  ["<"] = less,
+  [">"] = function(a, b) return less(b, a) end,
 }
 
 -- Whether bounds of loops allow the trips of all slots over one dimension.
@@ -92,8 +96,8 @@ function brute.nests_of_way(step, options, visit)
   holds.each(step, function(held)
     holds.orders(step, held, function(order, n_first)
       local slots, border = places(step, order, n_first), last_shared(order)
-      local trips = {}
-      for i = 1, #slots do trips[i] = {} end
+      local trips, cut = {}, {}
+      for i = 1, #slots do trips[i], cut[i] = {}, {} end
       local function emit(k, nodes, n_fused, extent, tiles, names)
         if k > #slots then
           local copy = table.move(nodes, 1, #nodes, 1, {})
@@ -114,7 +118,7 @@ function brute.nests_of_way(step, options, visit)
           local f, nm = n_fused, table.move(names, 1, #names, 1, {})
           for v, x in pairs(extent) do e[v] = x end
           for _, v in ipairs(list) do
-            e[v] = e[v] // trips[k][v]
+            e[v] = cut[k][v]
             t[#t + 1] = e[v]
             local fused = slot.after < border
             n[#n + 1] = { variable = v, dim = slot.dim, level = slot.level, fused = fused }
@@ -140,7 +144,7 @@ function brute.nests_of_way(step, options, visit)
                 if of[w] > per_rank then return end
               end
             end
-            if slot.dim and used > slot.dim.count then return end
+            if slot.dim and less(slot.dim.count, used) then return end
           end
           if n_fused > max_fused then return end
           for _, level in ipairs(step.levels) do
@@ -151,18 +155,25 @@ function brute.nests_of_way(step, options, visit)
           return emit(1, {}, 0, step.sizes, {}, {})
         end
         if k > #slots then
-          if left == 1 then factor(i + 1, 1, step.sizes[step.variables[i + 1]]) end
+          local cuts = {}
+          for q, slot in ipairs(slots) do
+            if cut[q][v] then cuts[#cuts + 1] = { tile = cut[q][v], dim = slot.dim } end
+          end
+          if left == 1 and uneven.allows(options, step.sizes[v], cuts) then
+            factor(i + 1, 1, step.sizes[step.variables[i + 1]])
+          end
           return
         end
         factor(i, k + 1, left)
         local slot = slots[k]
         if left > 1 and unheld_allow(step, order, slot.after, v)
           and not (slot.dim and slot.dim.excluded[v]) then
-          for trip = 2, left do
-            if left % trip == 0 then
-              trips[k][v] = trip
-              factor(i, k + 1, left // trip)
-              trips[k][v] = nil
+          local any = left == step.sizes[v] and uneven.may_leave(options, step, v)
+          for tile = left - 1, 1, -1 do
+            if any or left % tile == 0 then
+              trips[k][v], cut[k][v] = left / tile, tile
+              factor(i, k + 1, tile)
+              trips[k][v], cut[k][v] = nil, nil
             end
           end
         end

@@ -4,17 +4,22 @@
 
 local goals = require "einloom.search.goals"
 local loom = require "einloom"
+local uneven = require "support.uneven"
 
 local every_tile = {}
 
+local CLOSE <const> = 1e-9
+
 local allows = {
-  ["=="] = function(a, b) return a == b end, ["<="] = function(a, b) return a <= b end,
-  [">="] = function(a, b) return a >= b end, ["<"] = function(a, b) return a < b end,
-  [">"] = function(a, b) return a > b end,
+  ["=="] = function(a, b) return math.abs(a - b) < CLOSE end,
+  ["<="] = function(a, b) return a < b + CLOSE end,
+  [">="] = function(a, b) return a > b - CLOSE end,
+  ["<"] = function(a, b) return a < b - CLOSE end,
+  [">"] = function(a, b) return a > b + CLOSE end,
 }
 
--- Calls visit(tiles by loop, trips by loop) for every choice of divisors.
-local function each(template, visit)
+-- Calls visit(loops, tiles by loop, trips by loop) for every choice of tiles.
+local function each(options, template, visit)
   local of, loops, way = {}, {}, template.way
   for _, node in ipairs(template.nodes) do
     if node.variable then
@@ -29,12 +34,19 @@ local function each(template, visit)
     if not v then return visit(loops, tiles, trips) end
     local k = of[v][j]
     if not k then
-      if outer == 1 then go(i + 1, 1, way.sizes[way.variables[i + 1]]) end
+      local cuts = {}
+      for _, own in ipairs(of[v]) do
+        if trips[own] > 1 then cuts[#cuts + 1] = { tile = tiles[own], dim = loops[own].dim } end
+      end
+      if outer == 1 and uneven.allows(options, way.sizes[v], cuts) then
+        go(i + 1, 1, way.sizes[way.variables[i + 1]])
+      end
       return
     end
+    local any = outer == way.sizes[v] and uneven.may_leave(options, way, v)
     for tile = 1, outer do
-      if outer % tile == 0 then
-        tiles[k], trips[k] = tile, outer // tile
+      if any or outer % tile == 0 then
+        tiles[k], trips[k] = tile, outer / tile
         go(i, j + 1, tile)
       end
     end
@@ -66,7 +78,7 @@ local function shares_of(way, loops, trips)
       for k, loop in ipairs(loops) do
         if loop.dim == dim then used = used * trips[k] end
       end
-      if used > dim.count then return nil end
+      if used > dim.count + 1e-9 then return nil end
       if dim.min_fraction > 0 then
         shares[#shares + 1] = math.min(1, used / dim.count / dim.min_fraction)
       end
@@ -82,7 +94,7 @@ local function value_of(space, number, tiles)
   local mapping = space:mapping {
     choices = { { template = number, tiles = table.move(tiles, 1, #tiles, 1, {}) } },
   }
-  local result = loom.analyze(space.workload, space.arch, mapping)
+  local result = loom.analyze(space.workload, space.arch, mapping, { model = "reference" })
   local energy = result and result:energy()
   if not energy then return nil end
   return goals.values(space.case, goals.complete {
@@ -93,8 +105,8 @@ end
 local function is_fuller(a, b)
   local more = false
   for d, x in ipairs(a) do
-    if x < b[d] then return false end
-    more = more or x > b[d]
+    if x < b[d] - 1e-9 then return false end
+    more = more or x > b[d] + 1e-9
   end
   return more
 end
@@ -108,13 +120,13 @@ end
 
 --- The least of the objective, and whether a template is used less fully than its loops allow since
 --- limits leave no tiles for that.
----@param space einloom.Space of one einsum with even tiles
+---@param space einloom.Space of one einsum
 ---@return number best, boolean fell
 function every_tile.best(space)
   local best, fell = math.huge, false
   for number, template in ipairs(space:list(1)) do
     local all, fitting = {}, {}
-    each(template, function(loops, tiles, trips)
+    each(space.options, template, function(loops, tiles, trips)
       local shares, kept = shares_of(template.way, loops, trips)
       if not shares then return end
       all[#all + 1] = { shares = shares }

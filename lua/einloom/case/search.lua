@@ -435,13 +435,11 @@ local function options_of(raw, minimise)
   check(raw, "limits", "max_shared_loops", "max_shared_loops_per_rank", "temporal_factors",
     "spatial_factors", "objective_slack", "usage_slack", "one_spatial_dim_per_variable",
     "force_memory_hierarchy_order", "explore_loop_orders")
-  if raw.spatial_factors ~= "perfect" then
-    bad("spatial factors are perfect in a search", "limits.spatial_factors")
-  end
   -- A search is exact, whatever slack is allowed; one_spatial_dim_per_variable is what one tool's
   -- own search keeps to, and the best that is known of these cases does not.
   return {
     minimise = minimise, temporal_factors = raw.temporal_factors,
+    spatial_factors = raw.spatial_factors,
     max_fused_loops = raw.max_shared_loops and number(raw.max_shared_loops, "limits"),
     max_fused_loops_per_rank_variable = raw.max_shared_loops_per_rank
       and number(raw.max_shared_loops_per_rank, "limits"),

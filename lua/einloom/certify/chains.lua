@@ -6,6 +6,9 @@ local errors = require "einloom.errors"
 
 local chains = {}
 
+-- Quotients of tiles are off by less than this share.
+local ROUNDING <const> = 1e-12
+
 ---@class einloom.CertifyLoop
 ---@field number integer of the loop in the template, from 1
 ---@field variable string
@@ -39,7 +42,7 @@ function chains.loops(template)
 end
 
 -- Tiles that a loop may have around a loop of tile `inner`: of uneven ones with the same number of
--- trips the smallest.
+-- trips the smallest, and the size.
 local function candidates(size, inner, uneven)
   local list, last = {}, nil
   for tile = inner, size, inner do
@@ -47,7 +50,20 @@ local function candidates(size, inner, uneven)
     if uneven and trips ~= last or not uneven and size % tile == 0 then list[#list + 1] = tile end
     last = trips
   end
+  if list[#list] ~= size then list[#list + 1] = size end
   return list
+end
+
+-- Whether a row leaves no part, or has a loop with several trips of a kind that may be why.
+local function leaves_allowed(loops, row, size, kinds)
+  local outer, divides, of_kind = size, true, false
+  for j, loop in ipairs(loops) do
+    local tile = row[j] or 1
+    divides = divides and outer % tile == 0
+    if tile < outer and kinds & (loop.dim and 2 or 1) ~= 0 then of_kind = true end
+    outer = tile
+  end
+  return divides or of_kind
 end
 
 --- Instances of each dimension that a row uses, and how many of its loops are fused and run more
@@ -55,7 +71,7 @@ end
 ---@param loops einloom.CertifyLoop[]
 ---@param row integer[]
 ---@param size integer
----@return table<table, integer> used by dimension
+---@return table<table, number> used by dimension, fractions where tiles do not divide
 ---@return integer fused
 ---@return boolean once no level has the variable in two dimensions
 function chains.use(loops, row, size)
@@ -65,7 +81,8 @@ function chains.use(loops, row, size)
     if tile < outer then
       if loop.fused then fused = fused + 1 end
       if loop.dim then
-        used[loop.dim] = (used[loop.dim] or 1) * (outer // tile)
+        local n = outer % tile == 0 and outer // tile or outer / tile
+        used[loop.dim] = (used[loop.dim] or 1) * n
         once = once and (dims[loop.level] or loop.dim) == loop.dim
         dims[loop.level] = loop.dim
       end
@@ -78,7 +95,7 @@ end
 local function allowed(loops, row, size, options)
   local used, fused, once = chains.use(loops, row, size)
   for dim, n in pairs(used) do
-    if n > dim.count then return false end
+    if n > dim.count * (1 + ROUNDING) then return false end
   end
   return (once or not options.one_spatial_dim_per_variable)
     and fused <= math.min(options.max_fused_loops, options.max_fused_loops_per_rank_variable)
@@ -91,14 +108,15 @@ local function compare(a, b)
   return false
 end
 
--- Every choice for the loops of a variable within the limits of single variables, ascending; tiles
--- of uneven ones that start with a temporal loop need not divide.
-local function rows_for(loops, size, uneven, options)
+-- Every choice for the loops of a variable within the limits of single variables, ascending; kinds:
+-- those of loops because of which a part may be left, false where none may.
+local function rows_for(loops, size, kinds, options)
   local list, row = {}, {}
-  uneven = uneven and not loops[1].dim
+  local uneven = kinds ~= false
   local function choose(j, inner)
     if j == 0 then
       if not allowed(loops, row, size, options) then return end
+      if uneven and not leaves_allowed(loops, row, size, kinds) then return end
       list[#list + 1] = table.move(row, 1, #row, 1, {})
       return
     end
@@ -166,8 +184,7 @@ function chains.lists(way, loops, options)
     if not loops[v] then errors.raise("bound", ("a template has no loop of %s"):format(v)) end
     local key, size = pattern(v, loops[v]), way.sizes[v]
     if not known[key] then
-      local uneven = way.uneven ~= nil and way.uneven[i] or false
-      known[key] = rows_for(loops[v], size, uneven, options)
+      known[key] = rows_for(loops[v], size, way.uneven and way.uneven[i] or false, options)
     end
     if #known[key] == 0 then
       errors.raise("bound", ("no tiles of %s are within the limits"):format(v))

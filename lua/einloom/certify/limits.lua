@@ -11,13 +11,18 @@ local limits = {}
 ---@field value number
 ---@field positions table<integer, integer> of the trips over the dimension, by variable
 
+-- Trips of uneven tiles are quotients, which are off by less than this share.
+local ROUNDING <const> = 1e-12
+
+local function less(a, b) return a * (1 + ROUNDING) < b end
+
 -- Whether some number from `least` to `most` may keep to a bound.
 local may = {
-  ["=="] = function(least, most, x) return least <= x and x <= most end,
-  ["<="] = function(least, _, x) return least <= x end,
-  ["<"] = function(least, _, x) return least < x end,
-  [">="] = function(_, most, x) return most >= x end,
-  [">"] = function(_, most, x) return most > x end,
+  ["=="] = function(least, most, x) return not less(x, least) and not less(most, x) end,
+  ["<="] = function(least, _, x) return not less(x, least) end,
+  ["<"] = function(least, _, x) return less(least, x) end,
+  [">="] = function(_, most, x) return not less(most, x) end,
+  [">"] = function(_, most, x) return less(x, most) end,
 }
 
 -- The variables of each product that a bound is about; those without loops have one trip.

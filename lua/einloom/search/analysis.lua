@@ -86,7 +86,7 @@ function analysis.describe(case, template, numbers)
       loops[i] = {
         variable = numbers.variables[node.variable],
         dimension = node.dim and numbers.dimensions[node.dim] or nil,
-        tile = tiles[i] ~= 1 and tiles[i] or nil, tiles = node.tiles,
+        tile = tiles[i] ~= 1 and tiles[i] or nil, tiles = node.tiles, pinned = node.pinned,
       }
       if node.fused then
         n_fused = n_fused + 1

@@ -87,7 +87,7 @@ end
 ---@param fixed table of fill.fixed
 ---@param wish table<integer, integer>
 ---@param ways table<integer, true>[] of fill.outer_ways
----@param inside? table<integer, integer> as in a start
+---@param inside? table<integer, table> as in a start
 ---@param chains? table<integer, integer[]> as in a start
 ---@return table? part
 ---@return einloom.Start? start
@@ -101,25 +101,30 @@ function draw.least(space, i, number, fixed, wish, ways, inside, chains)
   return nil
 end
 
--- Trips of spatial loops that fill the dimensions with a least share, drawn among the fullest.
+-- Trips of spatial loops that fill the dimensions with a least share, drawn among the fullest, and
+-- all tiles of the variables that may leave a part.
 local function draw_spread(own, rng)
   local wish, list = {}, spread.of(own)
-  for _, given in ipairs(list and rng:pick(list.uses).trips or {}) do
+  local use = list and rng:pick(list.uses) or { trips = {}, chains = {} }
+  for _, given in ipairs(use.trips) do
     wish[list.loops[given.variable][given.position].loop] = given.trips
   end
-  return wish
+  return wish, use.chains
 end
 
--- Outermost tiles of the variables whose tiles may be uneven, some of them drawn.
+-- The loop that leaves a part and its tile, of some of the variables that may.
 local function draw_uneven(step, own, fixed, rng)
   local inside
   for variable, list in ipairs(own.of_variable) do
-    if #list > 1 and list[1] > fixed.n and rules.is_uneven(step, own, variable)
-      and rng:integer(2) == 1 then
+    local uneven = own.uneven[variable]
+    if #list > 1 and list[1] > fixed.n and uneven and rng:integer(2) == 1 then
       local size = step.sizes[step.variables[variable]]
       local trips = (size - 1) // rng:integer(size) + 1
       inside = inside or {}
-      inside[variable] = (size - 1) // trips + 1
+      inside[variable] = {
+        at = rng:integer(math.min(uneven.n_leading + 1, #list - 1)),
+        tile = (size - 1) // trips + 1,
+      }
     end
   end
   return inside
@@ -139,10 +144,13 @@ function draw.limited(options, step, own)
   return lists
 end
 
-local function draw_chains(options, step, own, rng)
-  local chains, lists = {}, draw.limited(options, step, own)
+local function draw_chains(options, step, own, given, rng)
+  local chains, lists = table.move(given, 1, #own.of_variable, 1, {}),
+    draw.limited(options, step, own)
   for variable in ipairs(own.of_variable) do
-    if lists[variable] then chains[variable] = rng:pick(lists[variable]) end
+    if lists[variable] and not chains[variable] then
+      chains[variable] = rng:pick(lists[variable])
+    end
   end
   return chains
 end
@@ -173,11 +181,12 @@ local function draw_tiles(space, i, number, places, may_fuse, rng)
   local own = nest.of(space, space.shape_of[i], number)
   local fixed = fill.fixed(space.steps[i], own, places)
   if not fixed then return nil end
-  local wish, inside = draw_spread(own, rng), draw_uneven(space.steps[i], own, fixed, rng)
+  local wish, given = draw_spread(own, rng)
+  local inside = draw_uneven(space.steps[i], own, fixed, rng)
   local ways = may_fuse and rng:shuffle(fill.outer_ways(own)) or { {} }
   local part, start
   for _ = 1, next(own.limited) and LIMITED or 1 do
-    local chains = draw_chains(space.options, space.steps[i], own, rng)
+    local chains = draw_chains(space.options, space.steps[i], own, given, rng)
     part, start = draw.least(space, i, number, fixed, wish, ways, inside, chains)
     if not part and inside then
       part, start = draw.least(space, i, number, fixed, wish, ways, nil, chains)

@@ -144,10 +144,12 @@ local function add_splits(built, step, numbers)
 end
 
 local function add_einsum(self, step)
-  local sizes, built = {}, self.built
-  for i, v in ipairs(step.variables) do sizes[i] = step.sizes[v] end
+  local sizes, uneven, built = {}, {}, self.built
+  for i, v in ipairs(step.variables) do
+    sizes[i], uneven[i] = step.sizes[v], step.uneven and step.uneven[i] or 0
+  end
   local numbers = {
-    einsum = built:einsum(step.einsum, sizes, step.uneven), variables = {}, dimensions = {},
+    einsum = built:einsum(step.einsum, sizes, uneven), variables = {}, dimensions = {},
     tensors = {}, splits = {}, memories = self.memories,
   }
   for i, v in ipairs(step.variables) do numbers.variables[v] = i - 1 end
@@ -430,6 +432,15 @@ local function candidate_of(self, result)
   return { choices = choices }
 end
 
+-- Uneven tiles make fractions: sums of these are rounded once, not again and again.
+local function round_once(space, point)
+  local figures = space.steps[1].uneven and space:evaluate(point.candidate)
+  for _, key in ipairs { "energy", "latency" } do
+    if figures and point[key] then point[key] = figures[key] end
+  end
+  goals.complete(point)
+end
+
 --- The results of the join: the best point, or the front where several figures are minimised.
 ---@return table[]
 function Engine:points()
@@ -455,6 +466,7 @@ function Engine:points()
   for _, point in ipairs(points) do
     point.candidate = candidate_of(self, point.result)
     point.result = nil
+    round_once(self.space, point)
   end
   return points
 end

@@ -141,7 +141,7 @@ local function fill_fixed(step, nest, fixed, variable, tiles)
       free[#free + 1] = k
     else
       local tile = fixed.tile[k] or extent
-      local uneven = k == list[1] and step.uneven and step.uneven[variable]
+      local uneven = nest.uneven[variable] and extent == step.sizes[step.variables[variable]]
       if tile > extent or extent % tile ~= 0 and not uneven then return nil end
       tiles[k], extent = tile, tile
     end
@@ -151,10 +151,13 @@ end
 
 -- Tiles of the loops of a variable that are free; false where they leave something over.
 local function fill_free(nest, variable, free, extent, wish, start, tiles)
-  local first = start.inside and start.inside[variable]
-  if first and free[1] == nest.of_variable[variable][1] and first < extent then
-    tiles[free[1]], extent = first, first
-    table.remove(free, 1)
+  local inside = start.inside and start.inside[variable]
+  if inside and free[1] == nest.of_variable[variable][1] and inside.tile < extent then
+    for j = 1, inside.at do
+      tiles[free[1]] = j < inside.at and extent or inside.tile
+      table.remove(free, 1)
+    end
+    extent = inside.tile
   end
   local trips = share_out(free, extent, wish, rest_loop(nest, free, start.outer[variable]))
   for _, k in ipairs(trips and free or {}) do
@@ -166,7 +169,8 @@ end
 
 ---@class einloom.Start
 ---@field outer table<integer, true> variables of which a fused loop may take what is left over
----@field inside? table<integer, integer> by variable: the outermost tile where it is uneven
+---@field inside? table<integer, {at: integer, tile: integer}> by variable: the first of its loops
+--- with several trips and its tile, where a part is left
 ---@field chains? table<integer, integer[]> by variable: all its tiles
 
 --- Tiles of all loops, or nil.

@@ -12,6 +12,14 @@ local matching = {}
 
 -- ---- loops that are named ----
 
+-- Whether a variable may leave a part.
+local function is_uneven(way, v)
+  for i, name in ipairs(way.uneven and way.variables or {}) do
+    if name == v then return way.uneven[i] ~= false end
+  end
+  return false
+end
+
 -- The tiles that a loop may have; nil for any.
 local function tiles_of(item, size, uneven)
   local shape = item.node.tile_shape
@@ -123,11 +131,10 @@ local function extended(lists, additions)
 end
 
 local function named_loop(way, item)
-  local uneven = way.uneven and not item.dim
   return {
     variable = item.variable, dim = item.dim, level = item.level, item = item, pinned = true,
     unit = way.sizes[item.variable] == 1 or nil,
-    tiles = tiles_of(item, way.sizes[item.variable], uneven),
+    tiles = tiles_of(item, way.sizes[item.variable], is_uneven(way, item.variable)),
   }
 end
 
@@ -178,13 +185,15 @@ local function divisors(n)
   return list
 end
 
--- Extents that a loop leaves of extents before it.
-local function below(reach, node, uneven)
+-- Extents that a loop leaves of extents before it; of the whole size it may leave a part if `size`
+-- is given.
+local function below(reach, node, size)
   local result = {}
   for extent in pairs(reach) do
     for _, tile in ipairs(node.tiles or divisors(extent)) do
-      if tile <= extent and (uneven or extent % tile == 0) then result[tile] = true end
+      if tile <= extent and (extent == size or extent % tile == 0) then result[tile] = true end
     end
+    for tile = 1, not node.tiles and extent == size and size or 0 do result[tile] = true end
   end
   return result
 end
@@ -202,7 +211,7 @@ local function unfinished(way, nodes)
   for _, node in ipairs(nodes) do
     local v = node.variable
     if v then
-      reach[v] = below(reach[v], node, way.uneven and not node.dim)
+      reach[v] = below(reach[v], node, is_uneven(way, v) and way.sizes[v] or nil)
       if last[v] == node then
         reach[v] = { [1] = reach[v][1] }
         if not reach[v][1] then

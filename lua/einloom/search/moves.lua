@@ -2,6 +2,7 @@
 -- Candidates next to one: a prime factor in another loop of its variable, the trips of two loops
 -- exchanged, fused loops in another order, another template. Einsums that share loops follow.
 
+local chain = require "einloom.search.chain"
 local draw = require "einloom.search.draw"
 local fill = require "einloom.search.fill"
 local joint = require "einloom.search.joint"
@@ -94,16 +95,26 @@ end
 
 -- ---- one einsum ----
 
--- Tiles of a nest with these trips; where the outermost tile is uneven it stays what it is.
+-- The position of the first loop of a variable with several trips, and whether it leaves a part.
+local function first_loop(step, own, variable, tiles)
+  local size, list = step.sizes[step.variables[variable]], own.of_variable[variable]
+  for j, k in ipairs(list) do
+    if tiles[k] < size then return j, size % tiles[k] ~= 0 end
+  end
+  return #list, false
+end
+
+-- Tiles of a nest with these trips; those up to a loop that leaves a part stay what they are.
 local function tiles_of(step, own, trips, tiles)
   local result = {}
   for variable, list in ipairs(own.of_variable) do
-    local extent, first = step.sizes[step.variables[variable]], 1
-    if rules.is_uneven(step, own, variable) then
-      extent, first = tiles[list[1]], 2
-      result[list[1]] = extent
+    local extent, kept = step.sizes[step.variables[variable]], 0
+    local first, leaves = first_loop(step, own, variable, tiles)
+    if leaves then
+      kept, extent = first, tiles[list[first]]
+      for j = 1, first do result[list[j]] = tiles[list[j]] end
     end
-    for j = first, #list do
+    for j = kept + 1, #list do
       if extent % trips[list[j]] ~= 0 then return nil end
       extent = extent // trips[list[j]]
       result[list[j]] = extent
@@ -139,16 +150,16 @@ local function with_trips(space, i, choice, state, trips)
 end
 
 -- Each way to change the trips of loops of one variable: a prime factor from one to another, or
--- those of two loops exchanged; an uneven outermost tile stays.
-local function each_trips(step, own, trips, visit)
+-- those of two loops exchanged; a loop that leaves a part stays.
+local function each_trips(step, own, trips, tiles, visit)
   local function changed(a, b, ta, tb)
     local new = table.move(trips, 1, #trips, 1, {})
     new[a], new[b] = ta, tb
     visit(new)
   end
   for variable, loops in ipairs(own.of_variable) do
-    local list = table.move(loops, 1, #loops, 1, {})
-    if rules.is_uneven(step, own, variable) then table.remove(list, 1) end
+    local first, leaves = first_loop(step, own, variable, tiles)
+    local list = table.move(loops, leaves and first + 1 or 1, #loops, 1, {})
     for _, a in ipairs(list) do
       for _, b in ipairs(list) do
         local before
@@ -168,32 +179,38 @@ end
 local function each_chain(options, step, own, tiles, visit)
   local lists = draw.limited(options, step, own)
   for variable in ipairs(own.of_variable) do
-    for _, chain in ipairs(lists[variable] or {}) do
+    for _, list in ipairs(lists[variable] or {}) do
       local new, same = table.move(tiles, 1, #tiles, 1, {}), true
       for j, k in ipairs(own.of_variable[variable]) do
-        same, new[k] = same and tiles[k] == chain[j], chain[j]
+        same, new[k] = same and tiles[k] == list[j], list[j]
       end
       if not same then visit(new) end
     end
   end
 end
 
--- Each outermost tile next to the one of a variable whose tiles may be uneven.
+-- For each variable that may leave a part: the tile of the first loop with several trips becomes
+-- the next one or the one before, or another loop becomes the first.
 local function each_uneven(step, own, tiles, visit)
+  local function changed(k, tile)
+    local new = table.move(tiles, 1, #tiles, 1, {})
+    new[k] = tile
+    visit(new)
+  end
   for variable, list in ipairs(own.of_variable) do
-    if #list > 1 and rules.is_uneven(step, own, variable) then
-      local size, inner, tile = step.sizes[step.variables[variable]], tiles[list[2]], tiles[list[1]]
-      local trips = (size - 1) // tile + 1
-      local fewer = trips - 1
-      local more = tile > inner and (size - 1) // (tile - inner) + 1 or 0
-      for _, t in ipairs { fewer, more } do
-        if t >= 1 then
-          local new = table.move(tiles, 1, #tiles, 1, {})
-          new[list[1]] = ((size - 1) // t // inner + 1) * inner
-          visit(new)
+    local size, first = step.sizes[step.variables[variable]],
+      first_loop(step, own, variable, tiles)
+    for j = math.max(first - 1, 1), own.uneven[variable] and math.min(first, #list - 1) or 0 do
+      local around = chain.around(size, tiles[list[j + 1]], true)
+      for q, tile in ipairs(around) do
+        if tile == tiles[list[j]] then
+          if around[q - 1] then changed(list[j], around[q - 1]) end
+          if around[q + 1] then changed(list[j], around[q + 1]) end
         end
       end
     end
+    if own.uneven[variable] and first > 1 then changed(list[first - 1], tiles[list[first]]) end
+    if own.uneven[variable] and first < #list then changed(list[first], size) end
   end
 end
 
@@ -238,7 +255,7 @@ end
 -- Each part next to the choice of one einsum; visit gets nil where rules are broken.
 local function each_part(space, i, choice, visit)
   local state = state_of(space, i, choice)
-  each_trips(space.steps[i], state.nest, state.trips, function(trips)
+  each_trips(space.steps[i], state.nest, state.trips, choice.tiles, function(trips)
     visit(with_trips(space, i, choice, state, trips))
   end)
   local function visit_tiles(tiles) visit(with_tiles(space, i, choice, state, tiles)) end
@@ -285,7 +302,7 @@ local function draw_part(space, i, choice, rng)
   local state, kind, list = state_of(space, i, choice), rng:integer(10), {}
   local function note(x) list[#list + 1] = x end
   if kind <= 6 then
-    each_trips(space.steps[i], state.nest, state.trips, note)
+    each_trips(space.steps[i], state.nest, state.trips, choice.tiles, note)
     local trips = rng:pick(list)
     return trips and with_trips(space, i, choice, state, trips)
   elseif kind == 7 then

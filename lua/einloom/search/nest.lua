@@ -15,6 +15,7 @@ local nest = {}
 ---@field limited table<integer, true> variables of which a loop has not any tile, or has to have
 --- several trips
 ---@field of_variable integer[][] numbers of the loops of each variable, outermost first
+---@field uneven (einloom.Uneven|false)[] variables that may leave a part
 ---@field n_fused integer
 ---@field backings table[] {tensor =, level =, n_loops =}: outermost holders of shared tensors
 ---@field open integer[] numbers of the loops whose tile is open
@@ -61,6 +62,23 @@ local function read_loops(step, template, self)
       table.insert(self.of_variable[v], k)
       if node.fused then self.n_fused = self.n_fused + 1 end
     end
+  end
+end
+
+---@class einloom.Uneven
+---@field absorbs table<integer, true> loops, one of which has to have several trips where a part
+--- is left
+---@field n_leading integer loops at the outside that are left out where they have one trip
+
+-- Which variables may leave a part in this nest, at the first loop with several trips.
+local function read_uneven(step, template, self)
+  for variable, loops in ipairs(self.of_variable) do
+    local kinds, absorbs, n = step.uneven and step.uneven[variable] or 0, {}, 0
+    for _, k in ipairs(loops) do
+      if kinds & (self.loops[k].dim and 2 or 1) ~= 0 then absorbs[k] = true end
+    end
+    while n < #loops - 1 and not template.nodes[self.node_of[loops[n + 1]]].pinned do n = n + 1 end
+    self.uneven[variable] = next(absorbs) and { absorbs = absorbs, n_leading = n } or false
   end
 end
 
@@ -135,7 +153,7 @@ function nest.build(step, template)
   local self = {
     loops = {}, of_variable = {}, n_fused = 0, backings = {}, open = {}, memory = {}, spatial = {},
     step = step, template = template, slots = sinking_slots(template), node_of = {}, loop_of = {},
-    limited = {},
+    limited = {}, uneven = {},
   }
   read_loops(step, template, self)
   read_spatial(self)
@@ -149,6 +167,7 @@ function nest.build(step, template)
       self.loop_of[i] = #self.node_of
     end
   end
+  read_uneven(step, template, self)
   return self
 end
 

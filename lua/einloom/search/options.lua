@@ -25,7 +25,10 @@ options.list = {
   { name = "model", kind = "model", default = "reference",
     text = "how mappings are counted: `reference` or `exact`" },
   { name = "temporal_factors", kind = "factors", default = "perfect",
-    text = "imperfect: tiles of temporal loops need not divide, but for variables in sums" },
+    text = "imperfect: a variable that is in no sum and has a temporal loop may leave a part at "
+      .. "its outermost loop" },
+  { name = "spatial_factors", kind = "factors", default = "perfect",
+    text = "imperfect: the same for a variable that has a spatial loop" },
   { name = "max_fused_loops", kind = "count", default = math.huge,
     text = "loops with several trips that einsums share" },
   { name = "max_fused_loops_per_rank_variable", kind = "count", default = 1,

@@ -3,53 +3,48 @@
 -- max_fused_loops, max_fused_loops_per_rank_variable:V, one_spatial_dim_per_variable:V, fanout:C.D,
 -- min_usage:C.D, loop_bounds:C.D, capacity:M.
 
+local chain = require "einloom.search.chain"
 local spread = require "einloom.search.spread"
 
 local rules = {}
 
---- Whether the tiles of a variable need not divide its size.
----@param step einloom.SearchStep
----@param nest einloom.Nest
----@param variable integer
----@return boolean
-function rules.is_uneven(step, nest, variable)
-  local first = nest.of_variable[variable][1]
-  return step.uneven ~= nil and step.uneven[variable] and not nest.loops[first].dim
-end
+-- Trips and uses are quotients; of uneven tiles they are no integers, and equal ones may come out
+-- a little apart.
+local CLOSE <const> = 1e-9
 
--- A mapping with holes may leave a loop some tiles only.
-local function is_allowed(loop, tile)
-  for _, allowed in ipairs(loop.tiles or {}) do
-    if allowed == tile then return true end
-  end
-  return not loop.tiles
-end
 
--- Where tiles may be uneven, of those with equal trips over the whole size the least one counts.
-local function is_least(size, tile, inner)
-  local before = tile - inner
-  return before < 1 or (size + before - 1) // before ~= (size + tile - 1) // tile
-end
-
--- A tile is a positive integer that the tile outside of it is a multiple of; the outermost one need
--- not divide the size where uneven tiles are allowed.
+-- A tile is a positive integer, and one of those that may stand around the next one.
 local function check_chain(step, nest, variable, tiles)
-  local list, name = nest.of_variable[variable], step.variables[variable]
-  local size = step.sizes[name]
-  local outer, uneven = size, rules.is_uneven(step, nest, variable)
-  for i, k in ipairs(list) do
+  local list, name, absorbs = nest.of_variable[variable], step.variables[variable], false
+  local size, uneven = step.sizes[name], nest.uneven[variable]
+  local wrong = "tiles:" .. name
+  for _, k in ipairs(list) do
     local tile = tiles[k]
-    if math.type(tile) ~= "integer" or tile < 1 or tile > outer then return "tiles:" .. name end
-    if outer % tile ~= 0 and not (uneven and i == 1) or not is_allowed(nest.loops[k], tile) then
-      return "tiles:" .. name
-    end
-    if uneven and list[i + 1] and not is_least(size, tile, tiles[list[i + 1]]) then
-      return "tiles:" .. name
-    end
-    outer = tile
+    if math.type(tile) ~= "integer" or tile < 1 or tile > size then return wrong end
+    if not chain.admits(nest.loops[k], tile) then return wrong end
   end
-  if outer ~= 1 then return "tiles:" .. name end
+  for j = #list, 1, -1 do
+    local k, outer = list[j], j > 1 and tiles[list[j - 1]] or size
+    local tile = tiles[k]
+    if outer < tile or not list[j + 1] and tile ~= 1 then return wrong end
+    if j > 1 and not chain.is_around(size, outer, tile, uneven ~= false) then return wrong end
+    absorbs = absorbs or outer > tile and uneven ~= false and uneven.absorbs[k] ~= nil
+    if not chain.cuts(uneven, j, absorbs, outer, tile) then return wrong end
+  end
   return nil
+end
+
+-- What each loop makes of the extent outside.
+local function all_pieces(nest, tiles)
+  local result = {}
+  for variable, list in ipairs(nest.of_variable) do
+    local outer = nest.step.sizes[nest.step.variables[variable]]
+    for _, k in ipairs(list) do
+      result[k] = chain.pieces(outer, tiles[k])
+      outer = tiles[k]
+    end
+  end
+  return result
 end
 
 --- Trips of the loops, rounded up.
@@ -111,10 +106,14 @@ local function check_dimensions(step, nest, trips)
   return nil
 end
 
+-- More by more than rounding can be.
+local function exceeds(a, b) return a > b * (1 + CLOSE) end
+
 local allows = {
-  ["=="] = function(a, b) return a == b end, ["<="] = function(a, b) return a <= b end,
-  [">="] = function(a, b) return a >= b end, ["<"] = function(a, b) return a < b end,
-  [">"] = function(a, b) return a > b end,
+  ["=="] = function(a, b) return not exceeds(a, b) and not exceeds(b, a) end,
+  ["<="] = function(a, b) return not exceeds(a, b) end,
+  [">="] = function(a, b) return not exceeds(b, a) end,
+  ["<"] = function(a, b) return exceeds(b, a) end, [">"] = exceeds,
 }
 
 -- Whether trips of variables over a dimension keep to a bound; a variable without a loop there has
@@ -135,7 +134,7 @@ end
 --- The bound that an architecture sets to the loops of its dimensions, on the way of the template,
 --- and that trips break, or nil.
 ---@param nest einloom.Nest
----@param trips_over fun(variable: integer, dim: table): integer of the loops of a variable over it
+---@param trips_over fun(variable: integer, dim: table): number of the loops of a variable over it
 ---@return string?
 function rules.bounds(nest, trips_over)
   for _, level in ipairs(nest.template.way.levels) do
@@ -151,11 +150,11 @@ function rules.bounds(nest, trips_over)
   return nil
 end
 
-local function check_bounds(nest, trips)
+local function check_bounds(nest, pieces)
   return rules.bounds(nest, function(variable, dim)
     local n = 1
     for _, k in ipairs(nest.of_variable[variable]) do
-      if nest.loops[k].dim == dim then n = n * trips[k] end
+      if nest.loops[k].dim == dim then n = n * pieces[k] end
     end
     return n
   end)
@@ -163,12 +162,12 @@ end
 
 --- The rule about dimensions that uses of them break, by row of nest.spatial, or nil.
 ---@param nest einloom.Nest
----@param used integer[]
+---@param used number[]
 ---@return string?
 function rules.uses(nest, used)
   local spatial = nest.spatial
   for i, row in ipairs(spatial) do
-    if used[i] > row.count then return "fanout:" .. row.component .. "." .. row.dim end
+    if exceeds(used[i], row.count) then return "fanout:" .. row.component .. "." .. row.dim end
   end
   local list, shares = spread.of(nest), {}
   if not list then return nil end
@@ -176,19 +175,19 @@ function rules.uses(nest, used)
   for _, use in ipairs(list.uses) do
     local at_most, lacking = true, nil
     for d, dim in ipairs(list.dims) do
-      at_most = at_most and shares[d] <= use.shares[d]
-      if shares[d] < use.shares[d] then lacking = lacking or dim end
+      at_most = at_most and not exceeds(shares[d], use.shares[d])
+      if exceeds(use.shares[d], shares[d]) then lacking = lacking or dim end
     end
     if at_most and lacking then return "min_usage:" .. lacking.component .. "." .. lacking.dim end
   end
   return nil
 end
 
-local function check_uses(nest, trips)
+local function check_uses(nest, pieces)
   local used = {}
   for i in ipairs(nest.spatial) do used[i] = 1 end
   for k, loop in ipairs(nest.loops) do
-    if loop.dim then used[loop.row] = used[loop.row] * trips[k] end
+    if loop.dim then used[loop.row] = used[loop.row] * pieces[k] end
   end
   return rules.uses(nest, used)
 end
@@ -219,11 +218,12 @@ end
 function rules.loops(options, step, nest, tiles, is_fullest)
   local trips, none = rules.trips_of(step, nest, tiles)
   if not trips then return none end
-  local uses = check_uses(nest, trips)
+  local pieces = all_pieces(nest, tiles)
+  local uses = check_uses(nest, pieces)
   if is_fullest and uses and uses:find("min_usage:", 1, true) == 1 then uses = nil end
   local rule = check_fused(options, step, nest, trips)
     or options.one_spatial_dim_per_variable and check_dimensions(step, nest, trips)
-    or uses or check_bounds(nest, trips)
+    or uses or check_bounds(nest, pieces)
   if rule then return rule end
   return nil, trips
 end

@@ -2,7 +2,12 @@
 -- How far the dimensions with a least share can be used by the spatial loops of a template: of the
 -- uses that loops can have, those that no other one exceeds (doc/formulas.md#search-least-shares).
 
+local chain = require "einloom.search.chain"
+
 local spread = {}
+
+-- Uses that differ by a smaller share are one: quotients of uneven tiles are not exact.
+local CLOSE <const> = 1e-9
 
 --- The part of the share that is asked for which a use is, at most 1.
 ---@param dim table {count =, min_fraction =}
@@ -51,7 +56,8 @@ local function with_loop(uses, variable, position, loop, count)
         counts[loop.dim] = counts[loop.dim] * trips
         local own = table.move(use.trips, 1, #use.trips, 1, {})
         own[#own + 1] = { variable = variable, position = position, trips = trips }
-        result[#result + 1] = { counts = counts, left = use.left // trips, trips = own }
+        result[#result + 1] =
+          { counts = counts, left = use.left // trips, trips = own, chains = use.chains }
       end
     end
   end
@@ -62,8 +68,8 @@ end
 local function compare(a, b)
   local less, more = 0, 0
   for d, x in ipairs(a) do
-    if x > b[d] then less = 1 end
-    if x < b[d] then more = 1 end
+    if x > b[d] * (1 + CLOSE) then less = 1 end
+    if b[d] > x * (1 + CLOSE) then more = 1 end
   end
   return more - less
 end
@@ -91,12 +97,53 @@ local function fullest(dims, uses)
   return front
 end
 
+-- Every use with a chain of tiles of a variable that may leave a part.
+local function with_chains(nest, uses, dims, variable)
+  local known, found = {}, {}
+  for _, list in ipairs(chain.all(nest, variable)) do
+    local counts, outer = {}, nest.step.sizes[nest.step.variables[variable]]
+    for d in ipairs(dims) do counts[d] = 1 end
+    for j, k in ipairs(nest.of_variable[variable]) do
+      for d, dim in ipairs(dims) do
+        if nest.loops[k].dim == dim.of then
+          counts[d] = counts[d] * chain.pieces(outer, list[j])
+        end
+      end
+      outer = list[j]
+    end
+    local key = table.concat(counts, " ")
+    if not known[key] then
+      known[key] = true
+      found[#found + 1] = { counts = counts, chain = list }
+    end
+  end
+  local result = {}
+  for _, use in ipairs(uses) do
+    for _, own in ipairs(found) do
+      local counts, fits = {}, true
+      for d, dim in ipairs(dims) do
+        counts[d] = use.counts[d] * own.counts[d]
+        fits = fits and counts[d] <= dim.count * (1 + CLOSE)
+      end
+      local chains = {}
+      for v, list in pairs(use.chains) do chains[v] = list end
+      chains[variable] = own.chain
+      if fits then
+        result[#result + 1] = { counts = counts, left = 1, trips = use.trips, chains = chains }
+      end
+    end
+  end
+  return distinct(result)
+end
+
 local function list_uses(nest, dims, lists)
   local ones = {}
   for d in ipairs(dims) do ones[d] = 1 end
-  local uses = { { counts = ones, left = 1, trips = {} } }
+  local uses = { { counts = ones, left = 1, trips = {}, chains = {} } }
   for v, loops in ipairs(lists) do
-    if #loops > 0 then
+    if #loops > 0 and nest.uneven[v] then
+      uses = with_chains(nest, uses, dims, v)
+    elseif #loops > 0 then
       for _, use in ipairs(uses) do use.left = nest.step.sizes[nest.step.variables[v]] end
       for position, loop in ipairs(loops) do
         uses = with_loop(uses, v, position, loop, dims[loop.dim].count)
@@ -108,10 +155,18 @@ local function list_uses(nest, dims, lists)
   return fullest(dims, uses)
 end
 
-local function key_of(lists)
+-- What the uses depend on; of a variable that may leave a part on all its loops.
+local function key_of(nest, lists)
   local parts = {}
   for v, loops in ipairs(lists) do
     for _, loop in ipairs(loops) do parts[#parts + 1] = v .. ":" .. loop.dim end
+    local uneven = #loops > 0 and nest.uneven[v]
+    for j, k in ipairs(uneven and nest.of_variable[v] or {}) do
+      local loop = nest.loops[k]
+      parts[#parts + 1] = ("%d.%d%s%s"):format(v, j, loop.dim and loop.dim.name or "",
+        uneven.absorbs[k] and "*" or "")
+    end
+    if uneven then parts[#parts + 1] = uneven.n_leading end
   end
   return table.concat(parts, " ")
 end
@@ -130,7 +185,7 @@ function spread.list(nest, known)
   end
   if #dims == 0 then return nil end
   local lists = asked_loops(nest, dims)
-  local key = table.concat(names, " ") .. " " .. key_of(lists)
+  local key = table.concat(names, " ") .. " " .. key_of(nest, lists)
   if not known[key] then known[key] = list_uses(nest, dims, lists) end
   return { dims = dims, uses = known[key], loops = lists }
 end

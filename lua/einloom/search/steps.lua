@@ -24,7 +24,8 @@ local steps = {}
 ---@field variables string[] those with more than one value, in the order of names
 ---@field sizes table<string, integer>
 ---@field tensors einloom.SearchTensor[] in the order of names
----@field uneven? boolean[] variables whose temporal tiles need not divide
+---@field uneven? (integer|false)[] variables that may leave a part: 1 with temporal loops, 2 with
+--- spatial ones, 3 with both
 ---@field force_order boolean holders follow the order of memories
 ---@field every_order boolean each variable in a sum is tried first in its place
 ---@field max_fused_loops number
@@ -78,13 +79,17 @@ local function variables_of(workload, e)
   return names, sizes
 end
 
--- Variables whose temporal tiles need not divide, by position: those that are in no sum.
+-- Variables whose tiles need not divide, by position, with kinds of loops: those in no sum.
 local function uneven(options, variables, tensors)
-  if options.temporal_factors ~= "imperfect" then return nil end
+  local kinds = (options.temporal_factors == "imperfect" and 1 or 0)
+    + (options.spatial_factors == "imperfect" and 2 or 0)
+  if kinds == 0 then return nil end
   local list = {}
   for i, v in ipairs(variables) do
-    list[i] = true
-    for _, t in ipairs(tensors) do list[i] = list[i] and t.relevancy[v] ~= "partial" end
+    list[i] = kinds
+    for _, t in ipairs(tensors) do
+      if t.relevancy[v] == "partial" then list[i] = false end
+    end
   end
   return list
 end

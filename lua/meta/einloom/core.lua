@@ -442,7 +442,7 @@ function core.cost(r, w, a, m, options) end
 ---@class einloom.CoreSpace: userdata
 ---@field close fun(self: einloom.CoreSpace)
 ---@field memory fun(self: einloom.CoreSpace, component: string, bits: number, open?: boolean): integer
----@field einsum fun(self: einloom.CoreSpace, name: string, sizes: integer[], uneven?: boolean[]): integer
+---@field einsum fun(self: einloom.CoreSpace, name: string, sizes: integer[], uneven?: integer[]): integer
 ---@field dimension fun(self: einloom.CoreSpace, einsum: integer, component: string, dimension: string, count: number, min_fraction?: number): integer
 ---@field tensor fun(self: einloom.CoreSpace, einsum: integer, name: string, ranks: integer[]): integer
 ---@field add fun(self: einloom.CoreSpace, einsum: integer, costs: einloom.CoreCosts, template: einloom.CoreTemplate): integer

@@ -1,0 +1,191 @@
+-- SPDX-License-Identifier: MIT
+-- Tiles that need not divide, of temporal loops, spatial loops and both: nothing is better among
+-- all mappings of small random cases, and all that searches make of such spaces stays in them.
+
+local brute = require "support.brute"
+local certificates = require "support.certificates"
+local every_tile = require "support.every_tile"
+local goals = require "einloom.search.goals"
+local loom = require "einloom"
+local read = require "einloom.case.search"
+local rng = require "einloom.search.rng"
+local uneven = require "support.uneven"
+
+local seed = math.tointeger(os.getenv "LOOM_SEED" or "") or os.time() % 1000000
+
+local function value_of(space, point) return goals.values(space.case, point)[1] end
+
+local function is_close(a, b) return a == b or math.abs(a - b) <= 1e-12 * b end
+
+-- The least of the objective over all mappings, and how many there are.
+local function best_of_all(space)
+  local best, n = math.huge, 0
+  brute.mappings(space, function(mapping)
+    n = n + 1
+    local energy, latency = brute.evaluate(space.case, mapping)
+    if energy then
+      local figures = goals.complete { energy = energy, latency = latency }
+      best = math.min(best, value_of(space, figures))
+    end
+  end)
+  return best, n
+end
+
+-- Fails unless the point costs what its mapping costs, to the last digit.
+local function check_figures(space, point, about)
+  local energy, latency = brute.evaluate(space.case, space:mapping(point.candidate))
+  assert.is_truthy(energy, about)
+  if point.energy then assert.are.equal(energy, point.energy, about) end
+  if point.latency then assert.are.equal(latency, point.latency, about) end
+end
+
+describe("uneven tiles (LOOM_SEED=" .. seed .. ")", function()
+  for k, kind in ipairs(uneven.kinds) do
+    it("are searched to the best of all mappings: " .. kind, function()
+      math.randomseed(seed + k)
+      for round = 1, kind == "pair" and 1 or 2 do
+        for _, setting in ipairs(uneven.settings) do
+          local raw = uneven.case(kind, setting)
+          local about = uneven.text(seed, round, raw)
+          local space = read.space(read.from_json(raw))
+          local best, n = best_of_all(space)
+          local found = space:search()
+          local got = found.points[1] and value_of(space, found.points[1]) or math.huge
+          assert.is_true(is_close(got, best), ("%s found, %s best of %d: %s"):format(got, best, n,
+            about))
+          if found.points[1] then check_figures(space, found.points[1], about) end
+          local report =
+            assert(certificates.check(assert(certificates.lines(space, found.points))), about)
+          local claimed = report.claims[1] and report.claims[1][1] or math.huge
+          assert.is_true(is_close(claimed, best), about)
+        end
+      end
+    end)
+  end
+
+  it("fill dimensions with a least share", function()
+    math.randomseed(seed + 20)
+    local n = 0
+    for round = 1, 2 do
+      for _, setting in ipairs(uneven.settings) do
+        local raw = uneven.ask(uneven.case(round % 2 == 0 and "array" or "bounded", setting))
+        local about = uneven.text(seed, round, raw)
+        local space = read.space(read.from_json(raw))
+        local found, best = space:search(), every_tile.best(space)
+        local got = found.points[1] and value_of(space, found.points[1]) or math.huge
+        assert.is_true(is_close(got, best), ("%s found, %s best: %s"):format(got, best, about))
+        if found.points[1] then
+          n = n + 1
+          check_figures(space, found.points[1], about)
+        end
+        local candidate = space:random(rng.new(seed))
+        if candidate then
+          assert.is_true(value_of(space, space:evaluate(candidate)) >= best * (1 - 1e-12), about)
+        end
+      end
+    end
+    assert.is_true(n > 0)
+  end)
+
+  it("are gone through one by one, drawn, and changed within the space", function()
+    math.randomseed(seed + 30)
+    for round = 1, 2 do
+      for k, kind in ipairs { "product", "array", "bounded", "pair" } do
+        local raw = uneven.case(kind, uneven.settings[(round + k) % 3 + 1])
+        local about = uneven.text(seed, round, raw)
+        local space, random = read.space(read.from_json(raw)), rng.new(seed + k)
+        local found = space:search()
+        local best = found.points[1] and value_of(space, found.points[1]) or math.huge
+        if kind ~= "pair" then
+          local all = space:search{ strategy = "exhaustive" }:run().points[1]
+          local value = all and value_of(space, all) or math.huge
+          assert.is_true(is_close(value, best), ("%s of all, %s: %s"):format(value, best, about))
+        end
+        local c = space:random(random)
+        if c then
+          check_figures(space, goals.complete(setmetatable({ candidate = c },
+            { __index = space:evaluate(c) })), about)
+          for other in space:neighbours(c) do
+            local figures, rule = space:evaluate(other)
+            assert.is_true(figures ~= nil or rule:find "^capacity:" ~= nil or rule == "join", about)
+            assert.is_true(not figures or value_of(space, figures) >= best * (1 - 1e-12), about)
+          end
+        end
+      end
+    end
+  end)
+
+  it("are found by changing others", function()
+    math.randomseed(seed + 40)
+    local uneven_found = 0
+    for round = 1, 10 do
+      local raw = uneven.case("array", uneven.settings[3])
+      raw.workload.einsums[1].iterate = { m = 5, k = 1, n = 3 }
+      local space = read.space(read.from_json(raw))
+      local about = uneven.text(seed, round, raw)
+      local start = space:search().points[1]
+      local seen, waiting, n = {}, { start and start.candidate }, 0
+      while #waiting > 0 and n < 60 do
+        local c = table.remove(waiting, 1)
+        n = n + 1
+        for other in space:neighbours(c) do
+          local key = space:key(other)
+          if not seen[key] then
+            seen[key] = true
+            waiting[#waiting + 1] = other
+            local text = tostring(space:mapping(other))
+            for tile in text:gmatch "m tile (%d+)" do
+              if 5 % math.tointeger(tile) ~= 0 then uneven_found = uneven_found + 1 end
+            end
+          end
+        end
+      end
+      assert.is_true(not start or n > 0, about)
+    end
+    assert.is_true(uneven_found > 0)
+  end)
+end)
+
+describe("a mapping with holes and uneven tiles", function()
+  local w = loom.workload {
+    sizes = { m = 7, k = 2, n = 3 }, bits = { All = 8 }, "Z[m,n] = A[m,k] * B[k,n]",
+  }
+  local a = loom.arch {
+    loom.memory { "DRAM", size = math.huge, keep = "All", read = { energy = 100 },
+      write = { energy = 100 } },
+    loom.memory { "Buf", size = 256, keep = "All", read = { energy = 1 }, write = { energy = 1 } },
+    loom.fanout { "PE", x = 4 },
+    loom.compute { "MAC", energy = 1, throughput = 1 },
+  }
+
+  -- What is best of the loops over m with some tiles, which stand in the mapping; nil: nothing.
+  local function best(outer, inner, options)
+    local text = ("DRAM: A B Z; Buf: A B Z; for m tile %s; par m tile %s on PE.x; *; MAC")
+      :format(outer, inner)
+    local space = loom.space(w, a, {
+      minimise = "edp", mapping = loom.mapping((text:gsub("; ", "\n"))),
+      temporal_factors = options[1], spatial_factors = options[2],
+    })
+    local point = space and space:search().points[1]
+    if not point then return nil end
+    check_figures(space, point, text)
+    return point.energy_delay_product
+  end
+
+  it("is completed by the best of all tiles of the loops that it names", function()
+    for _, setting in ipairs(uneven.settings) do
+      local least, n = math.huge, 0
+      for outer = 1, 7 do
+        for inner = 1, outer do
+          local value = best(outer, inner, setting)
+          -- A loop that stands there with one trip is the outermost one all the same.
+          assert.is_true(value == nil or outer % inner == 0, outer .. " " .. inner)
+          n = n + (value and 1 or 0)
+          least = math.min(least, value or math.huge)
+        end
+      end
+      assert.is_true(n > 4)
+      assert.are.equal(least, best("?", "?", setting))
+    end
+  end)
+end)
