@@ -22,7 +22,8 @@ struct loom_collector {
   double columns[LOOM_SEARCH_MAX_FIGURES], values[LOOM_SEARCH_MAX_FIGURES];
   int segment[LOOM_SEARCH_MAX_FUSED]; /* of the loops that stay */
   int place[LOOM_SEARCH_MAX_FIGURES]; /* of each column among the values, or -1 */
-  size_t tiles;
+  size_t tiles;                       /* of the point at hand */
+  bool is_kept;                       /* in some group */
 };
 
 loom_collector *loom_collector_new(const loom_space *s, const loom_space_one *one, loom_unit *unit,
@@ -132,9 +133,12 @@ double loom_collector_score(loom_collector *c) {
 }
 
 static bool keep(loom_collector *c) {
-  ptrdiff_t g = loom_fronts_enter(c->ctx, c->found, &c->key);
-  return g >= 0 && loom_group_add(c->ctx, &c->found->groups.at[g], &c->ranking, c->values,
-                                  c->unit->number, c->tiles);
+  ptrdiff_t at = loom_fronts_enter(c->ctx, c->found, &c->key);
+  if (at < 0) return false;
+  loom_group *g = &c->found->groups.at[at];
+  bool done = loom_group_add(c->ctx, g, &c->ranking, c->values, c->unit->number, c->tiles);
+  c->is_kept = c->is_kept || (g->n > 0 && g->tiles[g->n - 1] == c->tiles);
+  return done;
 }
 
 /* Every order of loops that nothing stands between. */
@@ -162,11 +166,14 @@ bool loom_collector_add(loom_collector *c, const int32_t *tiles) {
     c->backings[column->index].bits = c->columns[i];
     c->backings[column->index].always = column->always;
   }
+  if (!loom_fronts_pack(c->ctx, c->found, &c->ranking)) return false;
   c->tiles = c->found->tiles.n;
+  c->is_kept = false;
   if (!loom_vec_reserve(c->ctx, &c->found->tiles, n)) return false;
   if (n > 0) memcpy(c->found->tiles.at + c->tiles, tiles, n * sizeof *tiles);
   c->found->tiles.n += n;
   if (!keep_orders(c, 0)) return false;
+  if (!c->is_kept) c->found->tiles.n = c->tiles;
   if (c->group < 0) c->group = loom_fronts_find(c->found, &c->key);
   return true;
 }

@@ -6,6 +6,9 @@
 
 #include "search/search.h"
 
+/* Tiles that are not worth packing. */
+#define LEAST_PACKED ((size_t)1 << 10)
+
 static void free_points(loom_ctx *ctx, loom_group *g) {
   loom_give_back(ctx, g->values, g->capacity * (size_t)g->width, sizeof *g->values);
   loom_give_back(ctx, g->templates, g->capacity, sizeof *g->templates);
@@ -22,6 +25,7 @@ void loom_fronts_free(loom_ctx *ctx, loom_fronts *f) {
   loom_vec_free(ctx, &f->groups);
   loom_vec_free(ctx, &f->slots);
   loom_vec_free(ctx, &f->tiles);
+  f->packed = 0;
 }
 
 /* ---- groups by key ------------------------------------------------------------------------ */
@@ -168,6 +172,46 @@ bool loom_group_add(loom_ctx *ctx, loom_group *g, const loom_ranking *ranking, c
   return true;
 }
 
+/* Tiles of n loops copied once for all groups that have their point: `moved` is where they are, by the
+** offset before, plus 1. */
+static bool move_tiles(loom_ctx *ctx, loom_fronts *f, const int32_t *tiles, size_t n,
+                       size_t *moved) {
+  if (*moved > 0) return true;
+  if (!loom_vec_reserve(ctx, &f->tiles, n)) return false;
+  if (n > 0) memcpy(f->tiles.at + f->tiles.n, tiles, n * sizeof *tiles);
+  *moved = f->tiles.n + 1;
+  f->tiles.n += n;
+  return true;
+}
+
+bool loom_fronts_pack(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking) {
+  if (f->tiles.n <= 2 * f->packed + LEAST_PACKED) return true;
+  loom_fronts next = {0};
+  size_t room = f->tiles.n + 1;
+  size_t *moved = loom_realloc_array(ctx, NULL, 0, room, sizeof *moved);
+  bool done = moved != NULL;
+  if (done) memset(moved, 0, room * sizeof *moved);
+  for (size_t i = 0; i < f->groups.n && done; i++) {
+    const loom_group *g = &f->groups.at[i];
+    for (size_t p = 0; p < g->n && done; p++)
+      done = move_tiles(ctx, &next, f->tiles.at + g->tiles[p], ranking->n_loops[g->templates[p]],
+                        &moved[g->tiles[p]]);
+  }
+  for (size_t i = 0; i < f->groups.n && done; i++)
+    for (size_t p = 0; p < f->groups.at[i].n; p++)
+      f->groups.at[i].tiles[p] = moved[f->groups.at[i].tiles[p]] - 1;
+  loom_give_back(ctx, moved, room, sizeof *moved);
+  if (!done) {
+    loom_fronts_free(ctx, &next);
+    return false;
+  }
+  loom_vec_free(ctx, &f->tiles);
+  f->tiles.at = next.tiles.at;
+  f->tiles.n = f->packed = next.tiles.n;
+  f->tiles.capacity = next.tiles.capacity;
+  return true;
+}
+
 /* Adds a point of other fronts unless it is needless; its tiles are copied once for all groups that
 ** have it: `moved` is where they are, by the offset there, plus 1. */
 static bool take_point(loom_ctx *ctx, loom_fronts *f, loom_group *g, const loom_fronts *from,
@@ -177,17 +221,13 @@ static bool take_point(loom_ctx *ctx, loom_fronts *f, loom_group *g, const loom_
   int number = other->templates[point];
   size_t n = ranking->n_loops[number], at = other->tiles[point];
   if (is_needless(g, ranking, x, number)) return true;
-  if (moved[at] == 0) {
-    if (!loom_vec_reserve(ctx, &f->tiles, n)) return false;
-    if (n > 0) memcpy(f->tiles.at + f->tiles.n, from->tiles.at + at, n * sizeof(int32_t));
-    moved[at] = f->tiles.n + 1;
-    f->tiles.n += n;
-  }
+  if (!move_tiles(ctx, f, from->tiles.at + at, n, &moved[at])) return false;
   return loom_group_add(ctx, g, ranking, x, number, moved[at] - 1);
 }
 
 bool loom_fronts_merge(loom_ctx *ctx, loom_fronts *f, const loom_fronts *from,
                        const loom_ranking *ranking) {
+  if (!loom_fronts_pack(ctx, f, ranking)) return false;
   size_t room = from->tiles.n + 1;
   size_t *moved = loom_realloc_array(ctx, NULL, 0, room, sizeof *moved);
   bool done = moved != NULL;

@@ -328,6 +328,7 @@ struct loom_fronts {
   LOOM_VEC(loom_group) groups;
   LOOM_VEC(uint32_t) slots; /* hash table of positions + 1; its n is not used */
   LOOM_VEC(int32_t) tiles;
+  size_t packed; /* tiles after those of points that were dropped have last been left out */
 };
 
 /* What decides between points of equal values: the texts of their templates, or their numbers. */
@@ -347,6 +348,8 @@ bool loom_group_dominates(const loom_group *g, const double *x);
 ** that ranks first stays, of one template the first that came. */
 bool loom_group_add(loom_ctx *ctx, loom_group *g, const loom_ranking *ranking, const double *x,
                     int number, size_t tiles);
+/* Leaves out tiles of points that were dropped, once they may be more than the others; offsets change. */
+bool loom_fronts_pack(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking);
 /* Adds all points of others. */
 bool loom_fronts_merge(loom_ctx *ctx, loom_fronts *f, const loom_fronts *from,
                        const loom_ranking *ranking);
@@ -379,7 +382,7 @@ typedef struct loom_unit {
   loom_unit_state state;
   bool left; /* to be sketched only: others explore it */
   loom_nest nest;
-  loom_fronts found; /* until it is explored */
+  loom_fronts found; /* while it is sketched or explored */
   double least[2];   /* of the objectives, once sketched */
 } loom_unit;
 

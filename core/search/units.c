@@ -366,6 +366,7 @@ static bool commit(loom_space *s, loom_space_one *one, loom_unit *u, bool done) 
   }
   if (!loom_fronts_merge(s->ctx, &one->fronts, &u->found, &ranking)) return false;
   if (sketch && !loom_fronts_merge(s->ctx, &one->sketch, &u->found, &ranking)) return false;
+  if (sketch) loom_fronts_free(s->ctx, &u->found);
   if (!done) return true;
   if (!sketch && !add_falls(s, one, &u->nest)) return false;
   u->state = sketch ? LOOM_UNIT_SKETCHED : LOOM_UNIT_EXPLORED;
