@@ -4,6 +4,7 @@
 
 local core = require "einloom.core"
 local crun = require "einloom.kernels.crun"
+local ctext = require "einloom.kernels.ctext"
 local errors = require "einloom.errors"
 local names = require "einloom.kernels.names"
 local program = require "einloom.kernels.program"
@@ -11,115 +12,7 @@ local scalar = require "einloom.kernels.scalar"
 
 local ccode = {}
 
-local function refuse(message) errors.raise("bad_plan", message) end
-
-local function fill(pattern, a, b)
-  return (pattern:gsub("%%([12])", function(n) return n == "1" and a or b end))
-end
-
--- ---- integers ------------------------------------------------------------------------------
-
-local integer
-
-local function joined(e, between, name)
-  local parts = {}
-  for i, arg in ipairs(e:args()) do parts[i] = integer(arg, name) end
-  return "(" .. table.concat(parts, between) .. ")"
-end
-
-local function power(e, name)
-  local base, exponent = e:arg(1), e:arg(2):tointeger()
-  if not exponent or exponent < 1 or exponent > 8 then refuse "an index has a power" end
-  return "(" .. integer(base, name) .. (" * " .. integer(base, name)):rep(exponent - 1) .. ")"
-end
-
-local function called(function_name)
-  return function(e, name)
-    return ("%s(%s, %s)"):format(function_name, integer(e:arg(1), name), integer(e:arg(2), name))
-  end
-end
-
-local kinds = {
-  add = function(e, name) return joined(e, " + ", name) end,
-  mul = function(e, name) return joined(e, " * ", name) end,
-  pow = power,
-  floor_div = called "el_floor_div",
-  mod = called "el_floor_mod",
-  opaque = function(e, name) return integer(e:arg(1), name) end,
-  mod_index = function(e, name)
-    local digit = called "el_floor_div"(e, name)
-    return ("el_floor_mod(%s, %s)"):format(digit, integer(e:arg(3), name))
-  end,
-}
-
--- An index as C; `name` gives what stands for a symbol.
-function integer(e, name)
-  local n = e:tointeger()
-  if n then return n < 0 and ("(%d)"):format(n) or ("%d"):format(n) end
-  local kind = e:kind()
-  if kind == "sym" then return name(e:name()) end
-  if not kinds[kind] then refuse(("no C for the index %s"):format(tostring(e))) end
-  return kinds[kind](e, name)
-end
-
--- ---- bodies --------------------------------------------------------------------------------
-
-local function number_text(x)
-  if x ~= x then return "NAN" end
-  if x == math.huge then return "INFINITY" end
-  if x == -math.huge then return "(-INFINITY)" end
-  local text = ("%.17g"):format(x)
-  if not text:find "[.en]" then text = text .. ".0" end
-  return x < 0 and "(" .. text .. ")" or text
-end
-
--- A load as it is in memory or held.
-local function load_text(state, statement, n)
-  local load = statement.loads[n]
-  if load.held then return "v_" .. state.id(load.tensor) .. (load.tag or "") end
-  return state.element(load.tensor, load.index, statement)
-end
-
--- The double that a load is.
-local function value_text(state, statement, n)
-  local dtype = state.graph.tensors[statement.loads[n].tensor].dtype
-  return fill(scalar.from[dtype], load_text(state, statement, n))
-end
-
--- The pattern of two values for all of them, from the left, each text taken up once.
-local function folded(pattern, parts)
-  local before, between, behind = pattern:match "^(.-)%%1(.-)%%2(.*)$"
-  if before == "(" and (between == " + " or between == " * ") then
-    return "(" .. table.concat(parts, between) .. ")"
-  end
-  local texts = { before:rep(#parts - 1), parts[1] }
-  for i = 2, #parts do
-    texts[#texts + 1] = between
-    texts[#texts + 1] = parts[i]
-    texts[#texts + 1] = behind
-  end
-  return table.concat(texts)
-end
-
-local function body_text(state, statement, node)
-  if node.op == "number" then return number_text(node.value) end
-  if node.op == "load" then return value_text(state, statement, node[1]) end
-  if node.op == "size" then return "(double)" .. state.integer(core.symbol(node.name)) end
-  if node.op == "loop" then
-    return "(double)" .. state.integer(statement.loops[node.name], statement)
-  end
-  local parts = {}
-  for i, child in ipairs(node) do parts[i] = body_text(state, statement, child) end
-  local name = node.op == "call" and node.name or node.op
-  if name == "select" then
-    return ("(%s != 0 ? %s : %s)"):format(parts[1], parts[2], parts[3])
-  end
-  local pattern = scalar.c[name]
-  if #parts == 1 then
-    return (name == "max" or name == "min") and parts[1] or fill(pattern, parts[1])
-  end
-  return folded(pattern, parts)
-end
+local fill = ctext.fill
 
 local function type_of(state, name) return scalar.types[state.graph.tensors[name].dtype] end
 
@@ -146,7 +39,7 @@ local function scatter(state, statement)
   local node, write = statement.node, statement.writes[1]
   local dtype = state.graph.tensors[write.tensor].dtype
   local element = state.element(write.tensor, write.index, statement)
-  local value = body_text(state, statement, node.body)
+  local value = ctext.body(state, statement, node.body)
   if node.join then
     value = fill(scalar.c[node.join], fill(scalar.from[dtype], element), value)
   end
@@ -167,14 +60,14 @@ local function start(state, statement)
     emit(state, "double %s_v = 0.0;", name)
     emit(state, "int64_t %s_n = 0, %s = 0;", name, name)
   else
-    emit(state, "double %s = %s;", name, node.start and value_text(state, statement, node.start)
-      or number_text(scalar.reductions[node.reduce].start))
+    emit(state, "double %s = %s;", name, node.start and ctext.value(state, statement, node.start)
+      or ctext.number(scalar.reductions[node.reduce].start))
   end
 end
 
 local function take(state, statement)
   local node, name = statement.node, accumulator(state, statement)
-  local value = body_text(state, statement, node.body)
+  local value = ctext.body(state, statement, node.body)
   if node.reduce == "welford_reduce" then
     emit(state, "const double %s_v = %s;", name, value)
     emit(state, "const double %s_d = %s_v - %s_mean;", name, name, name)
@@ -214,7 +107,7 @@ local function inner(state, statement)
     value = accumulator(state, statement)
   else
     value = "t_" .. state.id(statement.writes[1].tensor) .. (statement.writes[1].tag or "")
-    emit(state, "const double %s = %s;", value, body_text(state, statement, node.body))
+    emit(state, "const double %s = %s;", value, ctext.body(state, statement, node.body))
   end
   for _, write in ipairs(statement.writes) do keep(state, statement, write, value) end
 end
@@ -290,7 +183,7 @@ local function new_state(graph, made, shared)
     end
   end
   function state.integer(e, statement)
-    return integer(e, function(name)
+    return ctext.integer(e, function(name)
       if known[name] then return name end
       local loaded = statement and statement.node.loaded[name]
       if loaded then return "(int64_t)" .. state.index_load(statement, loaded) end
@@ -305,7 +198,7 @@ local function new_state(graph, made, shared)
   end
   function state.index_load(statement, n)
     local dtype = graph.tensors[statement.loads[n].tensor].dtype
-    local text = load_text(state, statement, n)
+    local text = ctext.load(state, statement, n)
     return dtype:find "f16" and fill(scalar.from[dtype], text) or text
   end
   function state.id(tensor) return (tensor:gsub("'", "_u")) end
