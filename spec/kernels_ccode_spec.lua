@@ -460,6 +460,50 @@ describe("the C of a kernel", function()
     end
   end)
 
+  it("goes over values twice for means and deviations, as evaluation does", function()
+    math.randomseed(seed)
+    local graphs = {
+      cases.welford.graph,
+      { einsums = { "z[i,j] = exp(x[i,j]) * w[j]", "u[i,j] = z[i,j] - x[i,j]",
+          "mean[i], m2[i], n[i] = welford(u[i,j])", "a[i], b[i] = welford(x[i,j] - z[i,j])",
+          "y[i,j] = (u[i,j] - mean[i]) * m2[i] / n[i] + a[i] * b[i]" },
+        sizes = { i = 4, j = 9 }, outputs = { "z" }, dtype = "f32" },
+      { einsums = { "mean[j], m2[j] = welford(x[i,j])", "y[i,j] = x[i,j] - mean[j] / m2[j]" },
+        sizes = { i = 7, j = 5 } },
+      { einsums = { "mean[i], m2[i], n[i] = welford(x[i,j])", "y[i] = mean[i] + m2[i]" },
+        sizes = { i = 6, j = 1 }, outputs = { "n" } },
+    }
+    for _, g in ipairs(graphs) do
+      local _, text = check { graph = g, c = { two_passes = true } }
+      assert.truthy(text:find("_sum / a_", 1, true), text)
+      assert.is_nil(text:find("_mean +=", 1, true))
+      if g.sizes.j > 1 then
+        local copy = {}
+        for key, value in pairs(g) do copy[key] = value end
+        copy.sizes = { i = math.random(3), j = math.random(3) }
+        check { graph = copy, c = { two_passes = true } }
+      end
+    end
+  end)
+
+  it("refuses to go twice over values that are not there any more", function()
+    local function refused(einsums, pattern, options, tensors)
+      local g = graph.new { einsums = einsums, sizes = { i = 4, j = 6 }, tensors = tensors }
+      local programs = plan.kernels(g, options)
+      assert.is_string((ccode.source(g, programs)))
+      local ok, problem = pcall(ccode.source, g, programs, nil,
+        { two_passes = true, in_place = true })
+      assert.is_false(ok)
+      assert.matches(pattern, tostring(problem))
+    end
+    refused({ "c[i,j] = scan_sum(x[i,j], j)", "m[i], d[i] = welford(c[i,j] * 2)" },
+      "kernel1: m goes over its values twice, but c is a scan in the same loop",
+      { groups = { { "c", "m" } } })
+    refused({ "update x[i,j] += u[i,j]", "m[i], d[i] = welford(x[i,j])" },
+      "kernel1: m goes over its values twice, but the same loop overwrites x",
+      { groups = { { "x", "m" } } }, { x = { sizes = { 4, 6 } } })
+  end)
+
   it("computes the same where results take over the storage of what they are made of", function()
     local alone = { groups = { { "m" }, { "e" }, { "s" }, { "y" } } }
     local programs, text = check { graph = cases.softmax.graph, options = alone,

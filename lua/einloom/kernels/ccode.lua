@@ -22,12 +22,13 @@ local function emit(state, format, ...)
   state.lines[#state.lines + 1] = ("  "):rep(state.depth) .. format:format(...)
 end
 
--- Keeps a result as the tensor would, and stores it where the kernel has to.
-local function keep(state, statement, write, value)
+-- Keeps a result as the tensor would, and stores it where the kernel has to, unless it is made a
+-- second time.
+local function keep(state, statement, write, value, again)
   local name = state.id(write.tensor) .. (write.tag or "")
   local text = fill(scalar.to[state.graph.tensors[write.tensor].dtype], value)
   emit(state, "const %s v_%s = %s;", type_of(state, write.tensor), name, text)
-  if state.program.stored[write.tensor] then
+  if state.program.stored[write.tensor] and not again then
     emit(state, "%s = v_%s;", state.element(write.tensor, write.index, statement), name)
   else
     emit(state, "(void)v_%s;", name)
@@ -48,13 +49,20 @@ end
 
 local arg_compare = { argmax = ">", argmin = "<" }
 
+-- Whether a reduction goes over its values a second time.
+local function passes_twice(state, node)
+  return state.two_passes and node.reduce == "welford_reduce"
+end
+
 local function accumulator(state, statement)
   return "a_" .. state.id(statement.writes[1].tensor)
 end
 
 local function start(state, statement)
   local node, name = statement.node, accumulator(state, statement)
-  if node.reduce == "welford_reduce" then
+  if passes_twice(state, node) then
+    emit(state, "double %s_sum = 0.0, %s_m2 = 0.0, %s_n = 0.0;", name, name, name)
+  elseif node.reduce == "welford_reduce" then
     emit(state, "double %s_mean = 0.0, %s_m2 = 0.0, %s_n = 0.0;", name, name, name)
   elseif arg_compare[node.reduce] then
     emit(state, "double %s_v = 0.0;", name)
@@ -68,7 +76,10 @@ end
 local function take(state, statement)
   local node, name = statement.node, accumulator(state, statement)
   local value = ctext.body(state, statement, node.body)
-  if node.reduce == "welford_reduce" then
+  if passes_twice(state, node) then
+    emit(state, "%s_sum += %s;", name, value)
+    emit(state, "%s_n += 1.0;", name)
+  elseif node.reduce == "welford_reduce" then
     emit(state, "const double %s_v = %s;", name, value)
     emit(state, "const double %s_d = %s_v - %s_mean;", name, name, name)
     emit(state, "%s_n += 1.0;", name)
@@ -97,7 +108,8 @@ end
 
 local function reduces(node) return node.kind == "reduction" or node.kind == "opaque" end
 
-local function inner(state, statement)
+-- A statement at one point of the loops; again: for a second pass, which stores nothing.
+local function inner(state, statement, again)
   local node = statement.node
   if reduces(node) then return take(state, statement) end
   if node.kind == "scatter" then return scatter(state, statement) end
@@ -109,7 +121,65 @@ local function inner(state, statement)
     value = "t_" .. state.id(statement.writes[1].tensor) .. (statement.writes[1].tag or "")
     emit(state, "const double %s = %s;", value, ctext.body(state, statement, node.body))
   end
-  for _, write in ipairs(statement.writes) do keep(state, statement, write, value) end
+  for _, write in ipairs(statement.writes) do keep(state, statement, write, value, again) end
+end
+
+-- ---- second passes -------------------------------------------------------------------------
+
+local function refuse_again(state, statement, why)
+  errors.raise("bad_plan", ("%s: %s goes over its values twice, %s"):format(state.program.name,
+    statement.node.name, why), { path = "options.two_passes" })
+end
+
+-- What a statement needs of those before it in its loop, into `needed`; all of it is pointwise.
+local function need(state, by_tensor, asked, statement, needed)
+  for _, load in ipairs(statement.loads) do
+    local writer = load.held and by_tensor[load.tensor]
+    if writer and writer.node.kind == "scan" then
+      refuse_again(state, asked, ("but %s is a scan in the same loop"):format(writer.node.name))
+    end
+    local storage = state.shared[load.tensor]
+    if not load.held and state.overwritten[storage] then
+      refuse_again(state, asked, ("but the same loop overwrites %s"):format(load.tensor))
+    end
+    if writer and not needed[writer] then
+      needed[writer] = true
+      need(state, by_tensor, asked, writer, needed)
+    end
+  end
+end
+
+-- The statements of a section that go over their values twice, and those that these need.
+local function second_pass(state, section)
+  local asked, needed, by_tensor = {}, {}, {}
+  state.overwritten = {}
+  for _, statement in ipairs(section.statements) do
+    for _, write in ipairs(statement.writes) do
+      local inside = not reduces(statement.node)
+      by_tensor[write.tensor] = inside and statement or nil
+      if inside and state.program.stored[write.tensor] then
+        state.overwritten[state.shared[write.tensor]] = true
+      end
+    end
+    if passes_twice(state, statement.node) then asked[#asked + 1] = statement end
+  end
+  for _, statement in ipairs(asked) do
+    need(state, by_tensor, statement, statement, needed)
+    needed[statement] = true
+  end
+  return asked, needed
+end
+
+local function take_again(state, statement)
+  local name = accumulator(state, statement)
+  emit(state, "const double %s_d = %s - %s_mean;", name,
+    ctext.body(state, statement, statement.node.body), name)
+  emit(state, "%s_m2 += %s_d * %s_d;", name, name, name)
+end
+
+local function emit_mean(state, statement)
+  local name = accumulator(state, statement)
+  emit(state, "const double %s_mean = %s_sum / %s_n;", name, name, name)
 end
 
 -- ---- loops ---------------------------------------------------------------------------------
@@ -156,25 +226,44 @@ local function emit_single(state, section)
   each(state, section, nil, function(_, statement)
     if reduces(statement.node) or statement.node.kind == "scan" then start(state, statement) end
     inner(state, statement)
+    if passes_twice(state, statement.node) then
+      emit_mean(state, statement)
+      take_again(state, statement)
+    end
     if reduces(statement.node) then finish(state, statement) end
   end)
 end
 
-local function emit_inside(state, section)
-  each(state, section, { reduction = true, opaque = true, scan = true }, start)
+-- The loops over the reduction, with what `act` makes of each statement in them.
+local function emit_pass(state, section, act)
   emit(state, "{")
   state.depth = state.depth + 1
   state.open = 1
   open_loops(state, state.program.reduction, true)
-  each(state, section, nil, inner)
+  each(state, section, nil, act)
   close_loops(state, state.open)
+end
+
+local function emit_inside(state, section)
+  each(state, section, { reduction = true, opaque = true, scan = true }, start)
+  emit_pass(state, section, inner)
+  local asked, needed = second_pass(state, section)
+  if #asked > 0 then
+    for _, statement in ipairs(asked) do emit_mean(state, statement) end
+    emit_pass(state, section, function(_, statement)
+      if not needed[statement] then return end
+      if passes_twice(state, statement.node) then return take_again(state, statement) end
+      inner(state, statement, true)
+    end)
+  end
   each(state, section, { reduction = true, opaque = true }, finish)
 end
 
 -- ---- functions -----------------------------------------------------------------------------
 
-local function new_state(graph, made, shared)
-  local state = { graph = graph, program = made, lines = {}, depth = 1, open = 0, sizes = {} }
+local function new_state(graph, made, shared, two_passes)
+  local state = { graph = graph, program = made, lines = {}, depth = 1, open = 0, sizes = {},
+    shared = shared, two_passes = two_passes }
   local known, seen = {}, {}
   for _, trees in ipairs { made.grid, made.reduction } do
     for _, tree in ipairs(trees) do
@@ -237,8 +326,8 @@ local function points_text(state, made)
   return #extents > 0 and table.concat(extents, " * ") or "1"
 end
 
-local function kernel_function(graph, made, shared)
-  local state = new_state(graph, made, shared)
+local function kernel_function(graph, made, shared, two_passes)
+  local state = new_state(graph, made, shared, two_passes)
   if made.facts.launch then
     open_points(state, made.grid)
   else
@@ -272,10 +361,11 @@ end
 --- from address 0. Indices that are loaded must be in range. in_place: what takes over the storage
 --- of a tensor that was made before is there, and not in a storage of its own; that of the other
 --- tensor is then not used. block: points of the grid in one block of kernels launched at once.
+--- two_passes: means and sums of squared deviations go over their values twice, as evaluation does.
 ---@param graph einloom.Graph
 ---@param programs einloom.Program[]
 ---@param name? string of the function that runs all, "run" without it
----@param options? { in_place?: boolean, block?: integer }
+---@param options? { in_place?: boolean, block?: integer, two_passes?: boolean }
 ---@return string text
 ---@return string[] sizes names of the size arguments
 function ccode.source(graph, programs, name, options)
@@ -285,7 +375,8 @@ function ccode.source(graph, programs, name, options)
   end
   names.check_kernels(graph, programs)
   name = names.check(name or "run")
-  errors.check_keys("bad_plan", options, { in_place = true, block = true }, "options")
+  errors.check_keys("bad_plan", options, { in_place = true, block = true, two_passes = true },
+    "options")
   local parts = {
     "/* Generated by einloom " .. tostring(core.version) .. ". */",
     "#include <math.h>\n#include <stdint.h>\n", prelude(graph),
@@ -293,7 +384,7 @@ function ccode.source(graph, programs, name, options)
   local shared = crun.storage_names(graph, programs, options.in_place)
   local written = {}
   for i, made in ipairs(programs) do
-    local text, sizes, points = kernel_function(graph, made, shared)
+    local text, sizes, points = kernel_function(graph, made, shared, options.two_passes)
     parts[#parts + 1] = text
     written[i] = { made = made, sizes = sizes, points = points }
   end
