@@ -10,6 +10,7 @@ local errors = require "einloom.errors"
 local holding = require "einloom.kernels.holding"
 local machine = require "einloom.kernels.machine"
 local mapping = require "einloom.mapping"
+local wholes = require "einloom.kernels.wholes"
 local workload = require "einloom.workload"
 
 local skeleton = {}
@@ -33,17 +34,28 @@ local function storage(nodes, component, tensors)
   put(nodes, { node = "storage", component = component, tensors = tensors })
 end
 
+-- How far an index reaches in the tile.
+local function tile_extent(state, form)
+  local extent = one
+  for name, coefficient in pairs(form.terms) do
+    extent = extent + math.abs(coefficient) * (state.tile[name] - 1)
+  end
+  return extent
+end
+
 -- Values in the tile of an access.
 local function tile_values(state, access)
   local values = one
-  for _, form in ipairs(access.indices) do
-    local extent = one
-    for name, coefficient in pairs(form.terms) do
-      extent = extent + math.abs(coefficient) * (state.tile[name] - 1)
-    end
-    values = values * extent
-  end
+  for _, form in ipairs(access.indices) do values = values * tile_extent(state, form) end
   return values
+end
+
+-- Whether two accesses are known to reach equally far in each dimension.
+local function same_extents(state, a, b)
+  for d, form in ipairs(a.indices) do
+    if tile_extent(state, form):eq(tile_extent(state, b.indices[d])) ~= true then return false end
+  end
+  return true
 end
 
 -- Values in the tiles of a tensor: one for each einsum that uses it.
@@ -194,7 +206,7 @@ local function partial_of(state)
   for _, tensor in ipairs(errors.keys(state.accesses)) do
     local list, differs = state.accesses[tensor], false
     for _, access in ipairs(list) do
-      differs = differs or tile_values(state, access):eq(tile_values(state, list[1])) ~= true
+      differs = differs or not same_extents(state, access, list[1])
     end
     if differs then names[#names + 1] = tensor end
   end
@@ -222,7 +234,9 @@ end
 -- Tensors that are not held from their making to their last use are those of the top memory.
 local function list_tensors(state, sections)
   local held, seen = {}, {}
-  for _, one_hold in ipairs(state.holds) do held[one_hold.tensor] = true end
+  for _, list in ipairs { state.holds, state.wholes } do
+    for _, one_hold in ipairs(list) do held[one_hold.tensor] = true end
+  end
   einsums.each_access(sections, function(access)
     local list = state.accesses[access.tensor] or {}
     state.accesses[access.tensor] = list
@@ -264,23 +278,63 @@ local function check_sizes(made, variables)
   end
 end
 
-local function build(made, arch, options)
+-- Where tensors are held whole: they are loaded first, one after the other.
+local function put_wholes(nodes, state, rest)
+  local branches = {}
+  for _, memory in ipairs(state.memories) do
+    local tensors = {}
+    for _, whole in ipairs(state.wholes) do
+      if whole.component == memory.name then tensors[#tensors + 1] = whole.tensor end
+    end
+    storage(nodes, memory.name, tensors)
+  end
+  for i, whole in ipairs(state.wholes) do
+    branches[i] = {}
+    for _, variable in ipairs(whole.variables) do loop(branches[i], state, variable.name, one) end
+    put(branches[i], { node = "compute", component = state.unit, einsum = whole.item.name })
+  end
+  branches[#branches + 1] = rest
+  split(nodes, branches)
+end
+
+-- What is held near the units, of the sections as they are then; and all sections, with the copies
+-- before them.
+local function hold(state, sections)
+  local own, before, is_whole = state.variables, { inside = false, items = {} }, {}
+  state.wholes = state.may_hold_whole and wholes.of(state, sections) or {}
+  state.variables = table.move(own, 1, #own, 1, {})
+  for i, whole in ipairs(state.wholes) do
+    before.items[i], is_whole[whole.tensor] = whole.item, true
+    for _, variable in ipairs(whole.variables) do
+      state.variables[#state.variables + 1] = variable
+      state.tile[variable.name] = variable.size
+    end
+  end
+  local function external(tensor) return is_whole[tensor] or state.external(tensor) end
+  sections, state.holds = holding.of(sections, own, { bits = state.bits, external = external },
+    blocks.own_memories(state))
+  return sections, table.move(sections, 1, #sections, 2, { before })
+end
+
+local function build(made, arch, options, may_hold_whole)
   machine.check(arch)
   local sections, variables = einsums.of(made)
   check_sizes(made, variables)
   blocks.check(options, arch, variables)
   local state = new_state(made, arch, variables)
   state.blocks, state.parallel = options.blocks, options.parallel or {}
+  state.may_hold_whole = may_hold_whole
   state.context = machine.context(sections, state.external)
   state.memories = machine.memories(arch, state.context, state.bits)
-  sections, state.holds = holding.of(sections, variables, state, blocks.own_memories(state))
-  list_tensors(state, sections)
-  local w, nodes, branches = workload_of(state, sections, made.name), {}, {}
+  local kernel, all = hold(state, sections)
+  list_tensors(state, all)
+  local w, nodes, rest, branches = workload_of(state, all, made.name), {}, {}, {}
   storage(nodes, arch.nodes[1].name, state.top)
-  put_machine(nodes, state)
-  put_holds(nodes, state, nil)
-  for i, section in ipairs(sections) do branches[i] = section_nodes(state, section, i) end
-  split(nodes, branches)
+  put_machine(rest, state)
+  put_holds(rest, state, nil)
+  for i, section in ipairs(kernel) do branches[i] = section_nodes(state, section, i) end
+  split(rest, branches)
+  put_wholes(nodes, state, rest)
   return w, mapping.new({ nodes = nodes }, { symbols = state.symbols })
 end
 
@@ -307,7 +361,11 @@ function skeleton.of(made, arch, options)
       errors.printable(tostring(options))))
   end
   errors.check_keys(KIND, options, { blocks = true, parallel = true }, "options")
-  local ok, w, m = pcall(build, made, arch, options)
+  local ok, w, m = pcall(build, made, arch, options, true)
+  -- What is held whole may leave no room for what einsums cannot do without.
+  if not ok and errors.is(w) and w.kind == "bad_workload" then
+    ok, w, m = pcall(build, made, arch, options, false)
+  end
   if ok then return w, m end
   if errors.is(w) and answers[w.kind] then
     return nil, (w.path and w.path .. ": " or "") .. w.message, w.kind
