@@ -105,6 +105,17 @@ describe("a search with a store", function()
     end)
   end)
 
+  it("is looked at before anything is searched", function()
+    for path, expected in pairs {
+      ["/nowhere/s.db"] = { 1, "--store: /nowhere/s.db: No such file" },
+      [cases] = { 2, "--store: " .. cases .. " is a file that the command needs" },
+    } do
+      local status, out, err = command("map", cases, "--case", "chain8_simple_E", "--store", path)
+      assert.are.same({ expected[1], "" }, { status, out })
+      assert.truthy(err:find(expected[2], 1, true), err)
+    end
+  end)
+
   it("is refused by name where it was tampered with, and left as it is", function()
     with_folder(function(folder)
       local whole, path = folder .. "/whole.db", folder .. "/s.db"

@@ -5,6 +5,7 @@ local answer = require "einloom.cli.answer"
 local core = require "einloom.core"
 local drive = require "einloom.cli.drive"
 local input = require "einloom.cli.input"
+local outputs = require "einloom.cli.outputs"
 local problem = require "einloom.cli.problem"
 local terminal = require "einloom.cli.terminal"
 
@@ -113,11 +114,11 @@ end
 
 -- ---- the command ----------------------------------------------------------------------------
 
--- The files that the command reads or keeps.
-local function needed(args)
+-- The files that the command reads.
+local function read_files(args)
   local list = table.move(args.files, 1, #args.files, 1, {})
   table.move(args.with, 1, #args.with, #list + 1, list)
-  for _, name in ipairs { "keep", "store", "strategy" } do list[#list + 1] = args[name] end
+  for _, name in ipairs { "keep", "strategy" } do list[#list + 1] = args[name] end
   return list
 end
 
@@ -147,9 +148,12 @@ function map.run(args)
   terminal.print_to_err()
   input.run_first(args.with)
   local shard = shard_of(args)
+  local inputs = read_files(args)
+  if args.store then outputs.check("--store", args.store, inputs) end
   local given = problem.read(args.files, args.case)
   local space = problem.space(given, args)
-  answer.check(space, args, needed(args))
+  inputs[#inputs + 1] = args.store
+  answer.check(space, args, inputs)
   local options, identity = search_options(args)
   given.strategy = args.strategy
   local kept <close> = open_store(args, space, shard, given, identity)
