@@ -239,6 +239,44 @@ describe("bounds of loops", function()
   end)
 end)
 
+describe("the order of memories", function()
+  local mapping = [[
+L1: A B C Z
+L3: A
+for m
+  L2: Y
+  sequential
+    branch
+      *
+      Y on MAC
+    branch
+      *
+      Z on MAC
+]]
+
+  local function space_of(forced)
+    local w = loom.workload {
+      sizes = { m = 4, k = 2, n = 6 }, bits = { All = 8 }, "Y[m,n] = A[m,k] * B[k,n]",
+      "Z[m,n] = Y[m,n] * C[m,n]",
+    }
+    return loom.space(w, loom.arch {
+      memory("L1", { keep = "~Y", energy = 10 }), memory("L2", { keep = "Y" }),
+      memory("L3", { may_keep = "A" }), mac,
+    }, { mapping = loom.mapping(mapping), force_memory_hierarchy_order = forced })
+  end
+
+  it("holds for all tensors where it is forced", function()
+    local space, message = space_of(true)
+    assert.is_nil(space)
+    assert.truthy(message:find("Y in L2 has to stand above A in L3", 1, true), message)
+  end)
+
+  it("holds for each tensor alone where it is free, of shared ones too", function()
+    local found = space_of(false):search()
+    assert.truthy(tostring(found:mapping()):find("L3: A\nfor m\n  L2: Y\n  sequential", 1, true))
+  end)
+end)
+
 describe("a space", function()
   it("refuses what it does not know", function()
     local w, a = product(), loom.arch { memory("L1", {}), mac }

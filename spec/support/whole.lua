@@ -62,7 +62,6 @@ local function above(problem, a, b)
   if a.level >= b.level then return false end
   return problem.ordered or a.tensor == b.tensor
     or region(problem, a.level) < region(problem, b.level)
-    or a.backs and problem.shared and problem.shared[a.tensor]
 end
 
 local function each_order(problem, list, visit)

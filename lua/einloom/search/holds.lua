@@ -89,7 +89,7 @@ function holds.precedes(way, a, b)
   if a.level == b.level then return false end
   if a.tensor == b.tensor then return a.level < b.level end
   if a.level > b.level then return false end
-  return way.force_order or a.backs and a.tensor.shared or a.toll or b.toll
+  return way.force_order or a.toll or b.toll
 end
 
 -- A holder right under another one of its tensor that needed not be there: the outer is useless.
