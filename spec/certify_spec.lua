@@ -154,7 +154,7 @@ describe("certificates of small cases", function()
   for k, kind in ipairs(all_kinds) do
     it("hold, and no mapping is better than what they claim: " .. kind, function()
       math.randomseed(seed + k)
-      for round = 1, (kind == "pair" or kind == "lasting") and 3 or 6 do
+      for round = 1, small.is_pair(kind) and 3 or 6 do
         local space, found, raw = certificates.small(kind)
         local about = ("LOOM_SEED=%d, round %d, %s"):format(seed, round, raw)
         local lines = assert(certificates.lines(space, found.points), about)

@@ -268,6 +268,7 @@ local function pair_of()
   for _, name in ipairs { "A", "B", "C", "Z" } do main.must[name] = true end
   local buf = { name = "Buf", memory = true, must = some(names, 0.15), may = some(names, 0.15) }
   buf.may.Y = true
+  if chance(0.5) then buf.must[pick { "A", "B" }], buf.must[pick { "C", "Z" }] = true, true end
   local p = {
     sizes = sizes, ordered = chance(0.7), shared = { Y = true },
     levels = { main, buf, { name = "MAC" } },

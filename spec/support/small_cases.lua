@@ -57,14 +57,45 @@ local function lasting()
   return einsums
 end
 
+-- Two einsums with tensors that their shared loops index in sums.
+local function sums()
+  local r, s, bits = pick { 1, 2 }, pick { 1, 1, 2 }, pick { 8, 16 }
+  if r == 2 then s = 1 end
+  return {
+    einsum("A", { p = 2, k = 2, r = r },
+      { access("X", pick { { H = "p + r" }, { H = "p + r", K = "k + r" } }),
+        access("W", { R = "r", K = "k" }) },
+      { access("Y", { P = "p", K = "k" }, bits) }),
+    einsum("B", { p = 2, k = 2, s = s },
+      { access("Y", { P = "p", K = "k" }, bits), access("V", { K = "k + s" }) },
+      { access("Z", pick { { P = "p" }, { P = "p", K = "k" } }) }),
+  }
+end
+
+-- Two small einsums for machines with an array above the memory of the tensor between them.
+local function spread()
+  local list = pair()
+  list[1].iterate = { m = 2, k = 1, n = 2 }
+  list[2].iterate = { m = 2, n = 2, q = 1 }
+  return list
+end
+
 local makers = {
   product = product, window = window, pair = pair, array = product, deep = product,
-  bounded = product, lasting = lasting,
+  bounded = product, lasting = lasting, sums = sums, spread = spread,
 }
 
 small.kinds = { "product", "window", "pair", "array", "deep" }
--- With bounds of loops, and with persistent tensors.
-small.special = { "bounded", "lasting" }
+-- With bounds of loops, persistent tensors, shared loops over variables in sums, shared loops over
+-- instances.
+small.special = { "bounded", "lasting", "sums", "spread" }
+
+local two_einsums = { pair = true, lasting = true, sums = true, spread = true }
+
+--- Whether cases of a kind have two einsums, and so many mappings.
+---@param kind string
+---@return boolean
+function small.is_pair(kind) return two_einsums[kind] or false end
 
 local function names_of(e)
   local names = {}
@@ -78,7 +109,7 @@ end
 local function outer(names, kind, e)
   local list = {}
   for _, name in ipairs(names) do
-    if kind ~= "pair" and kind ~= "lasting" or name ~= "Y" and name ~= e.persistent[1] then
+    if not small.is_pair(kind) or name ~= "Y" and name ~= e.persistent[1] then
       list[#list + 1] = name
     end
   end
@@ -90,13 +121,14 @@ local function levels_of(kind)
     store("Main", "inf", pick { 5, 20, 100 }),
     store("Buf", 8 * pick { 4, 6, 8, 12, 20 }, pick { 1, 2 }),
   }
-  if kind == "array" or kind == "bounded" then
+  if kind == "array" or kind == "bounded" or kind == "spread" then
     levels[3] = {
       name = "Array", kind = "array",
       fanout = { { dim = "X", count = pick { 2, 3, 4 } }, { dim = "Y", count = 2 } },
     }
   end
-  if kind == "array" or kind == "bounded" or kind == "deep" then
+  if kind == "spread" then levels[3].fanout[2] = nil end
+  if kind == "array" or kind == "bounded" or kind == "deep" or kind == "spread" then
     levels[#levels + 1] = store("Reg", 8 * pick { 2, 3, 4 }, 0.5)
   end
   levels[#levels + 1] = {
@@ -125,8 +157,12 @@ end
 -- What the second memory has to hold.
 local function inner(names, kind, e)
   if kind == "lasting" then return { "Y", e.persistent[1] } end
-  -- Einsums that each hold a tensor of their own above shared loops: a stated gap of templates.
-  return kind == "pair" and { "Y" } or { pick(names), pick(names) }
+  if not small.is_pair(kind) then return { pick(names), pick(names) } end
+  local private = {}
+  for _, name in ipairs(names) do
+    if name ~= "Y" then private[#private + 1] = name end
+  end
+  return kind == "spread" and { pick(private) } or { "Y", pick(private) }
 end
 
 local function path_of(e, kind, levels)
@@ -138,10 +174,15 @@ local function path_of(e, kind, levels)
     hold = {
       Main = { must_hold = outer(names, kind, e), may_hold = names },
       Buf = { must_hold = some, may_hold = {} },
-      Reg = { must_hold = { pick(names) }, may_hold = {} },
+      Reg = { must_hold = { kind == "spread" and "Y" or pick(names) }, may_hold = {} },
     },
   }
-  if kind == "array" or kind == "bounded" then
+  if kind == "spread" then
+    path.fanout.Array = {
+      { dim = "X", count = levels[3].fanout[1].count, loops_must_reuse = {},
+        multicast_tensors = pick { names, {} }, min_fraction_used = 0 },
+    }
+  elseif kind == "array" or kind == "bounded" then
     local own = { pick { "X", "W" } }
     path.fanout.Array = {
       { dim = "X", count = levels[3].fanout[1].count, loops_must_reuse = pick { {}, own },

@@ -9,7 +9,8 @@ local places = {}
 
 ---@class einloom.CertifyPlaces
 ---@field loops table[] above the innermost of the places: {variable = its number, j = which of its,
---- slot = holders above, spatial = its dimension}; loops of one slot may come in any order
+--- slot = holders and borders above, spatial = its dimension}; loops of one slot may come in any
+--- order
 ---@field list table[] by shared tensor: {memory, slot, ranks = by loop the rank that it is over}
 
 -- More orders of the loops of one place than that are not gone through.
@@ -42,6 +43,7 @@ function places.of(template)
     if node.variable then
       local v = node.variable
       count[v] = (count[v] or 0) + 1
+      if node.border then slot = slot + 1 end
       loops[#loops + 1] = loop_of(way, number, node, count[v], slot)
     else
       if node.backs and node.tensor.shared then

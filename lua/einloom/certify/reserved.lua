@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- What the holders of a template reserve in memories with a limit.  In a mapping, loops with one
--- trip are gone, holders of shared tensors may stand higher, and fused loops of one place in
--- another order, so a reservation may sink further than in the template; what counts is the
--- furthest that it can (doc/formulas.md#certificates-reservations).
+-- What the holders of a template reserve in memories with a limit.  There is a template for every
+-- way in which reservations sink, but for holders right above one of a shared tensor, which may
+-- stand higher in a mapping: what counts of them is the furthest that they can sink
+-- (doc/formulas.md#certificates-reservations).
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local holds = require "einloom.search.holds"
 local model = require "einloom.model"
 local readonly = require "einloom.readonly"
 
@@ -68,11 +69,13 @@ local function extents_under(way, loops)
   return extents
 end
 
--- Whether a reservation passes a loop that runs more than once, and whether it goes on behind it.
+local function is_sum(holder, loop)
+  return not loop.dim and holder.tensor.relevancy[loop.variable] == "partial"
+end
+
+-- Whether a reservation may sink through a loop.
 local function passes(holder, loop)
-  if loop.dim then return loop.level == holder.level, loop.level == holder.level end
-  local relevancy = holder.tensor.relevancy[loop.variable]
-  return relevancy ~= nil, relevancy == "relevant"
+  return not loop.dim and holder.tensor.relevancy[loop.variable] ~= nil
 end
 
 local function joined(list, ...)
@@ -81,62 +84,51 @@ local function joined(list, ...)
   return longer
 end
 
--- Fused loops of one place may come in any order: those that are passed first. A holder below
--- stands higher only if no loop with several trips is in between.
-local function add_fused_place(stages, holder, place, above, needs)
-  local passed = above
-  for _, loop in ipairs(place) do
-    if passes(holder, loop) then passed = joined(passed, loop) end
-  end
-  stages[#stages + 1] = { above = passed, needs = needs }
-  return place
-end
-
--- Others stand as they do.
-local function add_place(stages, holder, place, above, needs)
-  for _, loop in ipairs(place) do
-    local into, on = passes(holder, loop)
-    if not on then
-      stages[#stages + 1] = { above = into and joined(above, loop) or above, needs = needs }
-      needs = { loop }
-    end
-    above = joined(above, loop)
-  end
-  return needs
-end
-
--- The loops between holders below a node, place after place, up to a holder that stays where it is.
+-- The loops between holders below a node, place after place, as long as what is in between is a
+-- holder of a shared tensor that has to stand below the node.
 local function places_below(template, at, number, loops)
-  local list, place = {}, {}
+  local way, list, place = template.way, {}, {}
   for i = at + 1, #template.nodes do
     local node = template.nodes[i]
     if node.variable then
       number = number + 1
       place[#place + 1] = loops[number]
     else
-      if #place > 0 then list[#list + 1] = place end
-      place = {}
-      if not (node.backs and node.tensor.shared) then return list end
+      list[#list + 1], place = place, {}
+      local rises = node.backs and node.tensor.shared
+      if not rises or not holds.precedes(way, template.nodes[at], node) then return list end
     end
   end
-  if #place > 0 then list[#list + 1] = place end
+  list[#list + 1] = place
   return list
 end
 
--- The places where the reservation of a holder may end, outermost first.
-local function stages_of(template, at, loops)
+-- Whether there is a template for every loop in a sum that a reservation may sink into first.
+local function has_each_order(way, holder, place)
+  local n = 0
+  for _, loop in ipairs(place) do n = n + (is_sum(holder, loop) and 1 or 0) end
+  return n < 2 or way.every_order
+end
+
+-- The places where the reservation of a holder may end, outermost first: that of the template, and
+-- where not every order has one and behind holders of shared tensors the furthest there may be.
+local function stages_of(template, at, loops, own)
   local holder, number = template.nodes[at], 0
   for i = 1, at do
     if template.nodes[i].variable then number = number + 1 end
   end
-  local above, stages, needs = table.move(loops, 1, number, 1, {}), {}, {}
-  local fused = false
+  local above, stages = table.move(loops, 1, number, 1, {}), { { above = own, needs = {} } }
+  local needs
   for _, place in ipairs(places_below(template, at, number, loops)) do
-    fused = place[1].fused
-    needs = (fused and add_fused_place or add_place)(stages, holder, place, above, needs)
-    above = joined(above, table.unpack(place))
+    if needs or not has_each_order(template.way, holder, place) then
+      local furthest = above
+      for _, loop in ipairs(place) do
+        if passes(holder, loop) then furthest = joined(furthest, loop) end
+      end
+      stages[#stages + 1] = { above = furthest, needs = needs or {} }
+    end
+    above, needs = joined(above, table.unpack(place)), place
   end
-  if not fused then stages[#stages + 1] = { above = above, needs = needs } end
   return stages
 end
 
@@ -175,7 +167,7 @@ function reserved.of(case, template, row)
     errors.raise("bound", ("bits of %s in %s are not its values times a width")
       :format(row.tensor, row.component))
   end
-  result.stages = stages_of(template, at, loops)
+  result.stages = stages_of(template, at, loops, own)
   for _, stage in ipairs(result.stages) do stage.bits = width * values(stage.above) end
   return result
 end

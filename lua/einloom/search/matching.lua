@@ -66,50 +66,36 @@ end
 
 -- ---- gaps ----
 
-local function temporal_loops(list)
-  local nodes = {}
-  for i, v in ipairs(list) do nodes[i] = { variable = v } end
-  return nodes
-end
-
--- Orders of temporal loops in a gap; where more comes behind it, also those that the holder above
--- sinks through to what follows.
-local function temporal_choices(way, above, list, followed)
-  local choices = {}
-  for _, order in ipairs(gaps.arrangements(way, above, list)) do
-    choices[#choices + 1] = temporal_loops(order)
+-- What a gap may hold: lists of loops. Where more comes behind it, also loops that the holder above
+-- sinks through to what follows, and those without loops over instances.
+local function gap_choices(way, above, item, temporal, how, spatial, followed)
+  spatial = item.spatial and spatial or {}
+  if not item.temporal then
+    local choices = { gaps.nodes(gaps.arranged {}, spatial) }
+    if followed and #spatial > 0 then choices[2] = {} end
+    return choices
   end
-  if not followed or not above or above.backs or above.toll or above.fixed then return choices end
-  local whole = {}
-  for _, v in ipairs(list) do
-    if above.tensor.relevancy[v] == "relevant" then whole[#whole + 1] = v end
-  end
-  choices[#choices + 1] = temporal_loops(whole)
-  for _, v in ipairs(list) do
-    if above.tensor.relevancy[v] == "partial" then
-      local order = table.move(whole, 1, #whole, 1, {})
-      order[#order + 1] = v
-      choices[#choices + 1] = temporal_loops(order)
+  local lists = gaps.arrangements(way, above, temporal, how, spatial)
+  if followed and above and not (above.backs or above.toll or above.fixed) then
+    local whole = gaps.arranged {}
+    for _, v in ipairs(temporal) do
+      if above.tensor.relevancy[v] == "relevant" then whole[#whole + 1] = v end
     end
+    lists[#lists + 1] = whole
+    for _, v in ipairs(temporal) do
+      if above.tensor.relevancy[v] == "partial" then
+        local list = gaps.copy(whole)
+        list[#list + 1] = v
+        lists[#lists + 1] = list
+      end
+    end
+  end
+  local choices = {}
+  for _, list in ipairs(lists) do
+    choices[#choices + 1] = gaps.nodes(list, spatial)
+    if followed and #spatial > 0 then choices[#choices + 1] = gaps.nodes(list, {}) end
   end
   return choices
-end
-
--- What a gap may hold: lists of loops.
-local function gap_choices(way, order, j, item, temporal, spatial, followed)
-  local choices = item.temporal
-    and temporal_choices(way, order[j], temporal, followed) or { {} }
-  if not item.spatial or #spatial == 0 then return choices end
-  local result = {}
-  for _, choice in ipairs(choices) do
-    local both = table.move(choice, 1, #choice, 1, {})
-    for _, loop in ipairs(spatial) do
-      both[#both + 1] = { variable = loop.variable, dim = loop.dim, level = loop.level }
-    end
-    result[#result + 1] = both
-    if followed then result[#result + 1] = choice end
-  end
-  return result
 end
 
 -- ---- segments ----
@@ -124,7 +110,12 @@ local function extended(lists, additions)
   for _, list in ipairs(lists) do
     for _, more in ipairs(additions) do
       local longer = table.move(list, 1, #list, 1, {})
-      result[#result + 1] = table.move(more, 1, #more, #longer + 1, longer)
+      table.move(more, 1, #more, #longer + 1, longer)
+      if list.cut and more[1] then
+        longer[#list + 1] = setmetatable({ border = true }, { __index = more[1] })
+      end
+      if #more > 0 then longer.cut = more.cut else longer.cut = list.cut end
+      result[#result + 1] = longer
     end
   end
   return result
@@ -140,9 +131,9 @@ end
 
 -- All lists of loops (and splits) that a segment may hold; nil, the item and a message where it
 -- may hold none.
-local function segment_choices(way, a, j, n_first, free)
+local function segment_choices(way, a, j, n_first, last_split, free)
   local order, segment, lists = a.order, a.segments[j], { {} }
-  local temporal = gaps.candidates(way, order, j, free)
+  local temporal, how = gaps.candidates(way, order, j, free, j <= last_split)
   local spatial = way.is_copy and {} or gaps.spatial_loops(way, order, j)
   for k, item in ipairs(segment) do
     if item.kind == "split" then
@@ -159,7 +150,7 @@ local function segment_choices(way, a, j, n_first, free)
       if message then return nil, item, message end
       lists = extended(lists, { { named_loop(way, item) } })
     elseif j >= n_first then
-      local choices = gap_choices(way, order, j, item, temporal, spatial, k < #segment)
+      local choices = gap_choices(way, order[j], item, temporal, how, spatial, k < #segment)
       for _, choice in ipairs(choices) do
         for _, loop in ipairs(choice) do loop.item = item end
       end
@@ -230,8 +221,9 @@ local function assemble(way, a, chosen, n_shared)
   local template = { way = way, nodes = {}, splits = {}, units = {}, n_fused = 0, n_loops = 0 }
   local pinned = false
   local function add(node, more)
-    local copy = setmetatable({ border = node.pinned or pinned, units = template.units },
-      { __index = node })
+    local copy = setmetatable({
+      border = node.border or node.pinned or pinned, units = template.units,
+    }, { __index = node })
     template.nodes[#template.nodes + 1], template.units, pinned = copy, {}, node.pinned
     template.n_loops = template.n_loops + more
   end
@@ -301,8 +293,8 @@ local function key_of(template)
   local parts = {}
   for i, node in ipairs(template.nodes) do
     parts[i] = node.tensor and ("%d:%s"):format(node.level, node.tensor.name)
-      or ("%s@%s%s"):format(node.variable, node.dim and node.level .. "." .. node.dim.name or "",
-        node.pinned and "!" or "")
+      or ("%s%s@%s%s"):format(node.border and "|" or "", node.variable,
+        node.dim and node.level .. "." .. node.dim.name or "", node.pinned and "!" or "")
   end
   return table.concat(parts, "/")
 end
@@ -317,6 +309,17 @@ end
 
 local function nowhere() return false end
 
+-- The last segment with a split; -1 if there is none.
+local function last_split_of(a)
+  local last = -1
+  for j = 0, #a.order do
+    for _, item in ipairs(a.segments[j]) do
+      if item.kind == "split" then last = j end
+    end
+  end
+  return last
+end
+
 -- All templates of one way to lay the holders.
 local function fill(way, a, leaf, deepest, visit)
   local n_first, n_shared = number_first(way, a.order), gaps.last_backing(a.order, shared)
@@ -324,9 +327,10 @@ local function fill(way, a, leaf, deepest, visit)
     local h = a.order[j]
     return j >= n_first and j <= #a.order and plain(a.segments[j]) and not (h and h.fixed)
   end
-  local choices = {}
+  local choices, last_split = {}, last_split_of(a)
   for j = 0, #a.order do
-    local lists, item, message = segment_choices(way, a, j, n_first, free(j) and free or nowhere)
+    local lists, item, message =
+      segment_choices(way, a, j, n_first, last_split, free(j) and free or nowhere)
     if not lists then
       deepest.note(item.node, message)
       return

@@ -138,8 +138,7 @@ local function sinking_slots(template)
       end
     else
       k = k + 1
-      if slot and not node.dim then slot[#slot + 1] = k end
-      if node.dim then slot = nil end
+      if slot then slot[#slot + 1] = k end
     end
   end
   return slots

@@ -11,7 +11,7 @@ local function sunk_through(self, tensor, loops)
   local through, partial = {}, false
   for _, k in ipairs(loops) do
     local relevancy = tensor.relevancy[self.step.variables[self.loops[k].variable]]
-    if not relevancy or relevancy == "partial" and partial then break end
+    if self.loops[k].dim or not relevancy or relevancy == "partial" and partial then break end
     partial = partial or relevancy == "partial"
     through[#through + 1] = k
   end
@@ -51,14 +51,14 @@ local function moved(self, slot, trips, order)
 end
 
 -- Nodes that no loop with several trips stands between, where the last holder goes above a split
--- and leaves one behind whose reservation may sink: loops with one trip, then what goes, then the
--- others; else nil.
+-- and leaves one behind whose reservation may sink: loops in time with one trip, then what goes,
+-- then the others; else nil. Loops over instances would not stand in the order of the hardware.
 local function regrouped(self, group, hoisted)
   local holders, first, rest = {}, {}, {}
   for _, i in ipairs(group) do
     local node = self.template.nodes[i]
     if not node.tensor then
-      first[#first + 1] = i
+      if not node.dim then first[#first + 1] = i end
     else
       holders[#holders + 1] = i
       if not hoisted[i] then rest[#rest + 1] = i end

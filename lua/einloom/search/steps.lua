@@ -29,6 +29,7 @@ local steps = {}
 ---@field force_order boolean holders follow the order of memories
 ---@field every_order boolean each variable in a sum is tried first in its place
 ---@field max_fused_loops number
+---@field one_fused_loop boolean of each variable at most one fused loop has several trips
 ---@field splits einloom.PatternSplit[] of it above the einsum
 ---@field pattern? einloom.Pattern what its mappings have to complete
 ---@field ways einloom.SearchWay[] to the units that may run it
@@ -103,6 +104,7 @@ local function step_of(case, e)
     uneven = uneven(options, variables, tensors),
     force_order = options.force_memory_hierarchy_order,
     every_order = options.explore_loop_orders, max_fused_loops = options.max_fused_loops,
+    one_fused_loop = options.max_fused_loops_per_rank_variable <= 1,
   }
   local pattern = options.mapping
   if pattern and pattern.paths[e.name] then

@@ -13,6 +13,8 @@ local templates = {}
 ---@field dim? table the dimension of a spatial loop
 ---@field level? integer and the level it belongs to
 ---@field fused boolean above the outermost holder of a shared tensor
+---@field border? boolean of fused loops in one place: those above stay above
+---@field unordered? boolean the holder above sinks through none of the loops there, in no order
 
 ---@class einloom.Template
 ---@field way einloom.SearchWay
@@ -38,7 +40,7 @@ local function complete(way, order, places, n_shared)
     local own, once = places[j], gaps.fetched_once(way, order, j)
     for _, v in ipairs(way.variables) do
       if not has[v] and gaps.indexed_by_all(once, v) then
-        if own == places[j] then own = table.move(own, 1, #own, 1, {}) end
+        if own == places[j] then own = gaps.copy(own) end
         own[#own + 1], has[v] = v, true
       end
     end
@@ -57,10 +59,8 @@ local function assemble(way, order, places, n_shared)
   for j = 0, #order do
     if j > 0 then nodes[#nodes + 1] = order[j] end
     if j >= places.first then
-      for _, v in ipairs(places[j]) do add_loop({ variable = v }, j) end
-      if not way.is_copy then
-        for _, loop in ipairs(gaps.spatial_loops(way, order, j)) do add_loop(loop, j) end
-      end
+      local spatial = way.is_copy and {} or gaps.spatial_loops(way, order, j)
+      for _, loop in ipairs(gaps.nodes(places[j], spatial)) do add_loop(loop, j) end
     end
   end
   return {
@@ -68,10 +68,16 @@ local function assemble(way, order, places, n_shared)
   }
 end
 
+local function text_of(node)
+  if not node.dim then return node.variable end
+  return ("%s@%d.%s"):format(node.variable, node.level, node.dim.name)
+end
+
 -- The nodes as a text in which holders with nothing between them have one order, but for the last
--- one where loops below index a tensor of theirs: it alone can sink.
+-- one where loops below index a tensor of theirs: it alone can sink. So have loops through which
+-- nothing sinks whatever their order.
 local function signature(template)
-  local parts, run, closed = {}, {}, {}
+  local parts, run, closed, unordered = {}, {}, {}, {}
   local function close()
     table.sort(run, function(a, b)
       if a.level ~= b.level then return a.level < b.level end
@@ -81,23 +87,31 @@ local function signature(template)
     parts[#parts + 1] = table.concat(run, ",")
     run = {}
   end
+  local function close_loops()
+    table.sort(unordered)
+    table.move(unordered, 1, #unordered, #parts + 1, parts)
+    unordered = {}
+  end
   for _, node in ipairs(template.nodes) do
     if node.tensor then
+      close_loops()
       if #run == 0 then closed = {} end
       run[#run + 1], closed[#closed + 1] = node, node
     else
       if #run > 0 then close() end
-      for _, h in ipairs(closed) do
+      for _, h in ipairs(node.unordered and {} or closed) do
         if not h.backs and h.tensor.relevancy[node.variable] then
           parts[#parts + 1] = "<" .. closed[#closed].tensor.name
           closed = {}
           break
         end
       end
-      parts[#parts + 1] = node.dim
-        and ("%s@%d.%s"):format(node.variable, node.level, node.dim.name) or node.variable
+      if node.border then parts[#parts + 1] = "|" end
+      local list = node.unordered and unordered or parts
+      list[#list + 1] = text_of(node)
     end
   end
+  close_loops()
   close()
   return table.concat(parts, "/")
 end
@@ -112,8 +126,9 @@ local function arrange(way, order, n_first, visit)
       complete(way, order, copy, n_shared)
       return visit(assemble(way, order, copy, n_shared))
     end
-    local possible = gaps.candidates(way, order, j, everywhere)
-    for _, list in ipairs(gaps.arrangements(way, order[j], possible)) do
+    local possible, how = gaps.candidates(way, order, j, everywhere)
+    local spatial = way.is_copy and {} or gaps.spatial_loops(way, order, j)
+    for _, list in ipairs(gaps.arrangements(way, order[j], possible, how, spatial)) do
       places[j] = list
       place(j + 1)
     end
