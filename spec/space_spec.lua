@@ -182,19 +182,6 @@ describe("the model exact", function()
     memory("L1", { keep = "All", energy = 100 }), memory("L2", { size = 40 }), mac,
   }
 
-  it("says where its formulas are no sums of products", function()
-    local w = loom.workload {
-      sizes = { p = 4, r = 2 }, bits = { All = 8 }, "Z[p] = A[p//2, r] * B[r]",
-    }
-    local ok, e = pcall(function() return loom.space(w, a, { model = "exact" }):search() end)
-    assert.is_false(ok)
-    assert.truthy(tostring(e):find("a search needs sums of products of tile shapes, not", 1, true))
-    assert.truthy(tostring(e):find("einsum Z in the model exact", 1, true))
-    assert.truthy(tostring(e):find("others can: exhaustive", 1, true))
-    local space = loom.space(w, a, { model = "exact" })
-    assert.are.equal(1, #space:search({ strategy = "exhaustive" }):run().points)
-  end)
-
   it("has no certificates", function()
     local found = loom.space(product(), a, { model = "exact" }):search()
     local written, message = loom.certify.write(found, os.tmpname())

@@ -158,7 +158,7 @@ static bool keep_orders(loom_collector *c, int from) {
 
 bool loom_collector_add(loom_collector *c, const int32_t *tiles) {
   size_t n = (size_t)c->nest->n_loops;
-  loom_nest_evaluate(c->nest, tiles, c->columns);
+  if (!loom_nest_evaluate(c->nest, tiles, c->columns)) return false;
   read_values(c);
   for (size_t i = 0; i < c->nest->columns.n; i++) {
     const loom_column *column = &c->nest->columns.at[i];

@@ -6,19 +6,25 @@
 
 #include "search/search.h"
 
-static loom_column *new_column(loom_nest *nest, loom_column_kind kind, int index, int depth) {
-  for (size_t i = 0; i < nest->columns.n; i++) {
-    loom_column *c = &nest->columns.at[i];
-    if (c->kind == kind && c->index == index && c->depth == depth && kind != LOOM_COLUMN_LATENCY)
-      return c;
-  }
-  loom_column column = {.kind = kind, .index = index, .depth = depth, .limit = INFINITY};
+int loom_nest_new_column(loom_nest *nest, loom_column_kind kind, int index) {
+  loom_column column = {.kind = kind, .index = index, .limit = INFINITY};
   column.compared = kind != LOOM_COLUMN_SHARED && kind != LOOM_COLUMN_TOTAL;
-  if (!loom_vec_push(nest->ctx, &nest->columns, column)) return NULL;
-  return &nest->columns.at[nest->columns.n - 1];
+  return loom_vec_push(nest->ctx, &nest->columns, column) ? (int)nest->columns.n - 1 : -1;
 }
 
-/* One column for each argument of a maximum. */
+/* The column of a kind, index and depth, new or not. */
+static loom_column *column_of(loom_nest *nest, loom_column_kind kind, int index, int depth) {
+  for (size_t i = 0; i < nest->columns.n; i++) {
+    loom_column *c = &nest->columns.at[i];
+    if (c->kind == kind && c->index == index && c->depth == depth) return c;
+  }
+  int number = loom_nest_new_column(nest, kind, index);
+  if (number < 0) return NULL;
+  nest->columns.at[number].depth = depth;
+  return &nest->columns.at[number];
+}
+
+/* One column for each argument of a maximum, times a positive number. */
 static bool add_latency(loom_nest *nest, loom_expr e, double scale) {
   double number;
   loom_expr inner = e;
@@ -27,10 +33,7 @@ static bool add_latency(loom_nest *nest, loom_expr e, double scale) {
     inner = loom_expr_arg(nest->ctx, e, 1);
     if (loom_expr_kind(nest->ctx, inner) == LOOM_MAX) scale *= number;
   }
-  if (loom_expr_kind(nest->ctx, inner) != LOOM_MAX) {
-    loom_column *column = new_column(nest, LOOM_COLUMN_LATENCY, 0, 0);
-    return column && loom_nest_add(nest, column, e, scale);
-  }
+  if (loom_expr_kind(nest->ctx, inner) != LOOM_MAX) return loom_nest_add_latency(nest, e, scale);
   for (size_t i = 0; i < loom_expr_arity(nest->ctx, inner); i++)
     if (!add_latency(nest, loom_expr_arg(nest->ctx, inner, i), scale)) return false;
   return true;
@@ -58,7 +61,7 @@ static bool add_objectives(const loom_space *s, loom_nest *nest, const loom_eins
   double scale;
   if (!read_leak(nest, e)) return false;
   if (s->options.energy) {
-    loom_column *column = new_column(nest, LOOM_COLUMN_ENERGY, 0, 0);
+    loom_column *column = column_of(nest, LOOM_COLUMN_ENERGY, 0, 0);
     if (!column || !loom_nest_add(nest, column, e->dynamic_energy, 1)) return false;
   }
   if (!s->options.latency && !(s->options.energy && nest->leak > 0)) return true;
@@ -99,7 +102,7 @@ static bool add_memory_row(const loom_space *s, loom_space_one *one, loom_nest *
         row->tensor, row->component);
     return false;
   }
-  loom_column *total = new_column(nest, LOOM_COLUMN_TOTAL, memory, 0);
+  loom_column *total = column_of(nest, LOOM_COLUMN_TOTAL, memory, 0);
   if (!total) return false;
   total->limit = store->bits;
   total->compared = store->role == LOOM_MEMORY_PRIVATE;
@@ -107,9 +110,9 @@ static bool add_memory_row(const loom_space *s, loom_space_one *one, loom_nest *
   if (store->role == LOOM_MEMORY_PRIVATE) return true;
   int tensor = backing_of(one, t, memory, row->tensor);
   int depth = row->n_loops_above < nest->n_fused ? row->n_loops_above : nest->n_fused;
-  loom_column *own = tensor >= 0 ? new_column(nest, LOOM_COLUMN_SHARED, tensor, 0)
-                     : always    ? new_column(nest, LOOM_COLUMN_ALWAYS, memory, 0)
-                                 : new_column(nest, LOOM_COLUMN_OWN, memory, depth);
+  loom_column *own = tensor >= 0 ? column_of(nest, LOOM_COLUMN_SHARED, tensor, 0)
+                     : always    ? column_of(nest, LOOM_COLUMN_ALWAYS, memory, 0)
+                                 : column_of(nest, LOOM_COLUMN_OWN, memory, depth);
   if (own) own->always = always;
   if (own) own->memory = memory;
   return own && loom_nest_add(nest, own, row->bits, 1);
@@ -125,7 +128,7 @@ static bool add_limits(const loom_space *s, loom_space_one *one, loom_nest *nest
       if (strcmp(dim->component, e->spatial[i].component) != 0 ||
           strcmp(dim->name, e->spatial[i].dim) != 0 || dim->min_fraction > 0)
         continue;
-      loom_column *column = new_column(nest, LOOM_COLUMN_INSTANCES, d, 0);
+      loom_column *column = column_of(nest, LOOM_COLUMN_INSTANCES, d, 0);
       if (!column || !loom_nest_add(nest, column, e->spatial[i].used, 1)) return false;
       column->limit = dim->count;
     }
@@ -133,7 +136,7 @@ static bool add_limits(const loom_space *s, loom_space_one *one, loom_nest *nest
   return true;
 }
 
-/* A limit that is met at all tiles is none. */
+/* A limit that is met at all tiles is none; columns of formulas stand before all limits. */
 static void drop_idle_limits(loom_nest *nest) {
   size_t kept = 0;
   for (size_t i = 0; i < nest->columns.n; i++) {
@@ -142,7 +145,7 @@ static void drop_idle_limits(loom_nest *nest) {
     for (size_t k = 0; k < c->items.n; k++) {
       const loom_item *item = &c->items.at[k];
       double x = item->coefficient > 0 ? item->coefficient : 0;
-      for (int v = 0; v < nest->n_variables; v++) x *= loom_factor_max(nest, v, item->p[v]);
+      for (int v = 0; v < nest->n_parts; v++) x *= loom_factor_max(nest, v, item->p[v]);
       most += x;
     }
     bool idle = c->kind == LOOM_COLUMN_TOTAL && most <= c->limit;
@@ -155,11 +158,29 @@ static void drop_idle_limits(loom_nest *nest) {
   nest->columns.n = kept;
 }
 
+static void drop_columns(loom_nest *nest) {
+  for (size_t i = 0; i < nest->columns.n; i++) loom_vec_free(nest->ctx, &nest->columns.at[i].items);
+  nest->columns.n = 0;
+  loom_nest_free_formulas(nest);
+}
+
+/* All columns, the variables in parts as functions want them: what couples them is found on the way. */
+static bool add_columns(const loom_space *s, loom_space_one *one, loom_nest *nest,
+                        const loom_space_template *t, const loom_einsum_costs *e) {
+  do {
+    drop_columns(nest);
+    if (!loom_nest_split(nest) || !add_objectives(s, nest, e) || !add_limits(s, one, nest, t, e))
+      return false;
+  } while (nest->split_wrongly);
+  return true;
+}
+
 bool loom_nest_fill(const loom_space *s, loom_space_one *one, loom_nest *nest,
                     const loom_space_template *t, const loom_einsum_costs *e) {
-  if (!add_objectives(s, nest, e) || !add_limits(s, one, nest, t, e)) return false;
+  if (!add_columns(s, one, nest, t, e) || !loom_nest_remember(nest)) return false;
   drop_idle_limits(nest);
   for (size_t i = 0; i < nest->columns.n; i++)
     if (!loom_nest_pair(nest, &nest->columns.at[i])) return false;
+  loom_nest_shrink(nest);
   return true;
 }

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Chains of single variables combined into points of a template.  One class of each variable at a time fixes group and dimensions; there, variables are
-** joined one after the other, and what cannot meet a limit or enter the group's front, whatever the
-** variables to come choose, is left out. */
+/* Chains of single parts combined into points of a template.  One class of each part at a time fixes
+** group and dimensions; there, parts are joined one after the other, and what cannot meet a limit or
+** enter the group's front, whatever the parts to come choose, is left out. */
 #include <math.h>
 #include <string.h>
 
 #include "search/search.h"
 
-/* ---- one class of each variable ------------------------------------------------------------ */
+/* ---- one class of each part ---------------------------------------------------------------- */
 
 typedef struct combination {
   loom_nest *nest;
   loom_collector *collector;
-  size_t beam; /* rows kept at most while variables are joined; 0: all */
+  size_t beam; /* rows kept at most while parts are joined; 0: all */
   const loom_chain_class *classes[LOOM_SEARCH_MAX_VARIABLES];
   double keys[LOOM_SEARCH_MAX_VARIABLES + 1][LOOM_SEARCH_MAX_KEYS];
   uint32_t fused[LOOM_SEARCH_MAX_VARIABLES + 1];
   size_t *chosen[LOOM_SEARCH_MAX_VARIABLES]; /* rows of each class that may matter */
   size_t n_chosen[LOOM_SEARCH_MAX_VARIABLES];
   size_t looked_at;
-  double before[LOOM_SEARCH_MAX_VARIABLES + 1]; /* choices of the classes of the first variables */
-  double after[LOOM_SEARCH_MAX_VARIABLES + 1];  /* chains of the variables from order[i] on */
+  double before[LOOM_SEARCH_MAX_VARIABLES + 1]; /* choices of the classes of the first parts */
+  double after[LOOM_SEARCH_MAX_VARIABLES + 1];  /* chains of the parts from order[i] on */
   bool *
       reached; /* by spread, when only that is asked for: a point has it; NULL: points are asked for */
   size_t spread; /* at hand */
 } combination;
 
-/* Bounds of each basis over the variables that `open` tells. */
+/* Bounds of each basis over the parts that `open` tells. */
 static void bound_bases(const combination *c, loom_search_level *level, const bool *open) {
   for (size_t b = 0; b < level->bases.n; b++) {
     loom_basis *basis = &level->bases.at[b];
     bool difference = basis->item.n[0] >= 0;
     double p_least = 1, p_most = 1, n_least = 1, n_most = 1;
-    for (int v = 0; v < c->nest->n_variables; v++) {
+    for (int v = 0; v < c->nest->n_parts; v++) {
       if (!open[v]) continue;
       const loom_chain_class *k = c->classes[v];
       p_least *= k->least[basis->item.p[v]];
@@ -55,6 +55,7 @@ static void bound_columns(const combination *c, const loom_search_level *level,
     const loom_basis *basis = &level->bases.at[b];
     out[basis->column] += values[b] * (values[b] < 0 ? basis->most : basis->least);
   }
+  if (c->nest->formulas.n > 0) loom_nest_bound_formulas(c->nest, out);
 }
 
 /* Asked before every choice: often enough to be stopped in time, seldom enough to cost nothing. */
@@ -89,7 +90,7 @@ static void choose_values(const loom_search_level *level, const double *old, con
   }
 }
 
-/* Choices of the variables from `first` to `last` - 1, of rows that are chosen or of all. */
+/* Choices of the parts from `first` to `last` - 1, of rows that are chosen or of all. */
 static double choices(const combination *c, int first, int last, bool chosen) {
   double product = 1;
   for (int v = first; v < last; v++)
@@ -97,11 +98,11 @@ static double choices(const combination *c, int first, int last, bool chosen) {
   return product;
 }
 
-/* Rows of the class of one variable that may matter by themselves. */
+/* Rows of the class of one part that may matter by themselves. */
 static void choose_rows_of(combination *c, int v) {
   const loom_chain_list *l = &c->nest->lists[v];
   const loom_chain_class *class_ = c->classes[v];
-  double others = choices(c, 0, v, true) * choices(c, v + 1, c->nest->n_variables, false);
+  double others = choices(c, 0, v, true) * choices(c, v + 1, c->nest->n_parts, false);
   c->n_chosen[v] = 0;
   for (size_t i = class_->first; i < class_->first + class_->n; i++) {
     loom_space_verdict verdict = judge(c, &l->level, l->rows.values + i * (size_t)l->rows.n_values);
@@ -117,14 +118,14 @@ static void choose_rows_of(combination *c, int v) {
 static bool choose_rows(combination *c) {
   loom_nest *nest = c->nest;
   bool open[LOOM_SEARCH_MAX_VARIABLES];
-  for (int v = 0; v < nest->n_variables; v++) open[v] = true;
+  for (int v = 0; v < nest->n_parts; v++) open[v] = true;
   bound_bases(c, &nest->levels[0], open);
   loom_space_verdict verdict = judge(c, &nest->levels[0], nest->values);
   if (verdict.rule != LOOM_RULE_NONE) {
-    fall(c, verdict, choices(c, 0, nest->n_variables, false));
+    fall(c, verdict, choices(c, 0, nest->n_parts, false));
     return false;
   }
-  for (int v = 0; v < nest->n_variables; v++) {
+  for (int v = 0; v < nest->n_parts; v++) {
     open[v] = false;
     bound_bases(c, &nest->lists[v].level, open);
     open[v] = true;
@@ -134,11 +135,10 @@ static bool choose_rows(combination *c) {
   return true;
 }
 
-/* Choices of the variables that are joined after order[i]. */
+/* Choices of the parts that are joined after order[i]. */
 static double choices_after(const combination *c, int i) {
   double product = 1;
-  for (int k = i + 1; k < c->nest->n_variables; k++)
-    product *= (double)c->n_chosen[c->nest->order[k]];
+  for (int k = i + 1; k < c->nest->n_parts; k++) product *= (double)c->n_chosen[c->nest->order[k]];
   return product;
 }
 
@@ -148,13 +148,13 @@ static void add_tiles(const loom_rows *from, size_t i, const loom_rows *list, si
   for (size_t q = 0; q < t; q++) out[q] = from->tiles[i * t + q] + list->tiles[j * t + q];
 }
 
-/* Joins rows with the chosen chains of order[i]; the last variable makes points. */
-static bool join_variable(combination *c, const loom_rows *from, int i, loom_rows *to) {
+/* Joins rows with the chosen chains of order[i]; the last part makes points. */
+static bool join_part(combination *c, const loom_rows *from, int i, loom_rows *to) {
   loom_nest *nest = c->nest;
   const int v = nest->order[i];
   const loom_chain_list *l = &nest->lists[v];
   const loom_search_level *level = &nest->levels[i + 1];
-  bool last = i + 1 == nest->n_variables;
+  bool last = i + 1 == nest->n_parts;
   const double after = choices_after(c, i);
   double x[LOOM_SEARCH_MAX_FIGURES];
   int32_t tiles[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
@@ -247,7 +247,7 @@ static bool join_classes(combination *c) {
   loom_nest *nest = c->nest;
   bool open[LOOM_SEARCH_MAX_VARIABLES], done;
   loom_rows rows = {0};
-  int n = nest->n_variables;
+  int n = nest->n_parts;
   for (int v = 0; v < n; v++) open[v] = true;
   done = start(nest, &rows);
   if (n == 0 && c->reached) c->reached[c->spread] = true;
@@ -257,7 +257,7 @@ static bool join_classes(combination *c) {
     loom_rows next = {0};
     open[nest->order[i]] = false;
     bound_bases(c, &nest->levels[i + 1], open);
-    done = join_variable(c, &rows, i, &next);
+    done = join_part(c, &rows, i, &next);
     size_t before = next.n;
     if (done && i + 1 < n) done = shrink(c, &nest->levels[i + 1], &next);
     fall(c, (loom_space_verdict){LOOM_RULE_DOMINATED, -1},
@@ -269,23 +269,26 @@ static bool join_classes(combination *c) {
   return done;
 }
 
-/* The product of the trips of a bound's variables over its dimension, of those that have a class. */
+/* The product of the trips of a bound's variables over its dimension, of those in parts that have a
+** class. */
 static double trips_of(const combination *c, const loom_search_bound *bound, int n_chosen) {
+  const loom_nest *nest = c->nest;
   double product = 1;
   for (int k = 0; k < n_chosen; k++) {
-    int v = c->nest->order[k];
-    const loom_rows *r = &c->nest->lists[v].rows;
-    if (bound->variables >> v & 1)
-      product *= r->keys[c->classes[v]->first * (size_t)r->n_keys +
-                         (size_t)(c->nest->n_fused + bound->dim)];
+    const loom_search_part *part = &nest->parts[nest->order[k]];
+    const loom_rows *r = &nest->lists[nest->order[k]].rows;
+    const double *keys = r->keys + c->classes[nest->order[k]]->first * (size_t)r->n_keys;
+    for (int i = 0; i < part->n_variables; i++)
+      if (bound->variables >> part->variables[i] & 1)
+        product *= keys[loom_uses_key(nest, part, i) + bound->dim];
   }
   return product;
 }
 
-/* The rule that the classes of the first n variables break whatever the others are. */
+/* The rule that the classes of the first n parts break whatever the others are. */
 static loom_space_verdict judge_classes(const combination *c, int n) {
   const loom_nest *nest = c->nest;
-  bool all = n == nest->n_variables;
+  bool all = n == nest->n_parts;
   const double *used = c->keys[n] + nest->n_fused;
   for (size_t i = 0; i < nest->n_bounds; i++) {
     const loom_search_bound *bound = &nest->bounds[i];
@@ -300,7 +303,7 @@ static loom_space_verdict judge_classes(const combination *c, int n) {
 /* Rows of the classes at hand joined; of a spread that has been reached no more is asked. */
 static bool join_choice(combination *c) {
   loom_nest *nest = c->nest;
-  int n = nest->n_variables;
+  int n = nest->n_parts;
   if (c->reached) {
     c->spread = loom_nest_find_spread(nest, c->keys[n] + nest->n_fused);
     if (c->reached[c->spread]) return true;
@@ -309,11 +312,11 @@ static bool join_choice(combination *c) {
   return !choose_rows(c) || join_classes(c);
 }
 
-/* Every choice of a class for the variables from order[i] on. */
+/* Every choice of a class for the parts from order[i] on. */
 static bool choose_classes(combination *c, int i) {
   loom_nest *nest = c->nest;
   int n_keys = nest->n_fused + nest->n_dims;
-  if (i == nest->n_variables) return join_choice(c);
+  if (i == nest->n_parts) return join_choice(c);
   int v = nest->order[i];
   const loom_chain_list *l = &nest->lists[v];
   for (size_t k = 0; k < l->classes.n; k++) {
@@ -327,7 +330,8 @@ static bool choose_classes(combination *c, int i) {
       continue;
     }
     for (int q = 0; q < n_keys; q++)
-      c->keys[i + 1][q] = c->keys[i][q] * l->rows.keys[class_->first * (size_t)n_keys + (size_t)q];
+      c->keys[i + 1][q] =
+          c->keys[i][q] * l->rows.keys[class_->first * (size_t)l->rows.n_keys + (size_t)q];
     loom_space_verdict verdict = judge_classes(c, i + 1);
     if (verdict.rule != LOOM_RULE_NONE) {
       fall(c, verdict, c->before[i + 1] * c->after[i + 1]);
@@ -341,7 +345,7 @@ static bool choose_classes(combination *c, int i) {
 static bool run(combination *c) {
   loom_nest *nest = c->nest;
   bool done = true;
-  int n = nest->n_variables;
+  int n = nest->n_parts;
   for (int q = 0; q < nest->n_fused + nest->n_dims; q++) c->keys[0][q] = 1;
   c->before[0] = c->after[n] = 1;
   for (int i = n; i-- > 0;)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Columns of a template with some variables chosen.  A difference P - N of two products splits as
+/* Columns of a template with some parts chosen.  A difference P - N of two products splits as
 ** P_s P_r - N_s N_r = P_s (P_r - N_r) + (P_s - N_s) N_r, chosen part s and rest r, so that no basis is
 ** negative. */
 #include <math.h>
@@ -8,7 +8,7 @@
 #include "search/search.h"
 
 static bool same_factors(const loom_nest *nest, const int16_t *a, const int16_t *b) {
-  return memcmp(a, b, (size_t)nest->n_variables * sizeof *a) == 0;
+  return memcmp(a, b, (size_t)nest->n_parts * sizeof *a) == 0;
 }
 
 static bool same_item(const loom_nest *nest, const loom_item *a, const loom_item *b) {
@@ -51,12 +51,12 @@ static bool add_step(loom_nest *nest, loom_search_level *level, int from, int co
 }
 
 static bool choose(loom_nest *nest, loom_search_level *level, int from, const loom_basis *basis,
-                   int variable) {
+                   int part) {
   loom_item rest = basis->item;
-  int p = rest.p[variable], n = rest.n[0] < 0 ? -1 : rest.n[variable];
-  rest.p[variable] = 0;
+  int p = rest.p[part], n = rest.n[0] < 0 ? -1 : rest.n[part];
+  rest.p[part] = 0;
   if (n < 0) return add_step(nest, level, from, basis->column, &rest, p, -1);
-  rest.n[variable] = 0;
+  rest.n[part] = 0;
   loom_item lower = rest;
   memcpy(lower.p, rest.n, sizeof lower.p);
   lower.n[0] = -1;
@@ -66,10 +66,10 @@ static bool choose(loom_nest *nest, loom_search_level *level, int from, const lo
   return p == n || add_step(nest, level, from, basis->column, &lower, p, n);
 }
 
-bool loom_level_next(loom_nest *nest, const loom_search_level *before, int variable,
+bool loom_level_next(loom_nest *nest, const loom_search_level *before, int part,
                      loom_search_level *level) {
   for (size_t i = 0; i < before->bases.n; i++)
-    if (!choose(nest, level, (int)i, &before->bases.at[i], variable)) return false;
+    if (!choose(nest, level, (int)i, &before->bases.at[i], part)) return false;
   return true;
 }
 

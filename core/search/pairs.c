@@ -4,10 +4,13 @@
 **
 ** A tile is the product of the trips of the loops inside it, so a product of powers of tiles is one of
 ** powers of trips r_j >= 1 whose product is the size N of the variable: its least value is N to the
-** least exponent, its largest N to the largest. */
+** least exponent, its largest N to the largest.  Where some tiles are given, the same holds for the
+** trips between each two of them. */
 #include <math.h>
 
 #include "search/search.h"
+
+#define MOST_LOOKED_AT 8192 /* tiles for the bound of a quotient */
 
 /* Least and largest exponent of a trip in the product of powers. */
 static void exponents(const loom_search_variable *v, const int *power, int *least, int *most) {
@@ -20,36 +23,142 @@ static void exponents(const loom_search_variable *v, const int *power, int *leas
   }
 }
 
-static void powers(const loom_nest *nest, int variable, int factor, int sign, int *power) {
-  const loom_factor *f = &nest->variables[variable].factors.at[factor];
-  for (int j = 0; j < LOOM_SEARCH_MAX_LOOPS; j++) power[j] += sign * f->power[j];
+/* Powers of the tiles of a variable in the quotient of two factors; n may be NULL. */
+static void powers(const loom_search_variable *v, const loom_factor *p, const loom_factor *n,
+                   int *power) {
+  for (int j = 0; j < v->n_loops; j++)
+    power[j] = p->power[v->first + j] - (n ? n->power[v->first + j] : 0);
 }
 
-double loom_factor_min(const loom_nest *nest, int variable, int factor) {
-  return loom_ratio_min(nest, variable, factor, 0);
-}
-
-double loom_factor_max(const loom_nest *nest, int variable, int factor) {
-  const loom_search_variable *v = &nest->variables[variable];
-  int power[LOOM_SEARCH_MAX_LOOPS] = {0}, least, most;
-  powers(nest, variable, factor, 1, power);
-  if (v->factors.at[factor].rounded != 0) return INFINITY;
+static double powers_min(const loom_search_variable *v, const loom_factor *p,
+                         const loom_factor *n) {
+  int power[LOOM_SEARCH_MAX_LOOPS], least, most;
+  powers(v, p, n, power);
   exponents(v, power, &least, &most);
-  return pow((double)v->size, most);
+  return pow((double)v->size, least);
 }
 
-/* Trips that are rounded up are at least 1, and at least what they are before. */
-double loom_ratio_min(const loom_nest *nest, int variable, int p, int n) {
-  const loom_search_variable *v = &nest->variables[variable];
-  int power[LOOM_SEARCH_MAX_LOOPS] = {0}, least, most;
-  powers(nest, variable, p, 1, power);
-  powers(nest, variable, n, -1, power);
-  uint32_t up = v->factors.at[p].rounded, down = v->factors.at[n].rounded;
-  if (down & ~up) return 0;
-  exponents(v, power, &least, &most);
-  double bound = pow((double)v->size, least);
-  up &= ~down;
+double loom_powers_min(const loom_nest *nest, int variable, const loom_factor *f) {
+  return powers_min(&nest->variables[variable], f, NULL);
+}
+
+double loom_factor_min(const loom_nest *nest, int part, int factor) {
+  const loom_search_part *own = &nest->parts[part];
+  int function = own->factors.at[factor].function;
+  if (function > 0 && !own->functions.at[function].bounded) return -INFINITY;
+  return loom_ratio_min(nest, part, factor, 0);
+}
+
+double loom_factor_max(const loom_nest *nest, int part, int factor) {
+  const loom_search_part *own = &nest->parts[part];
+  const loom_factor *f = &own->factors.at[factor];
+  double product = 1;
+  if (f->rounded != 0) return INFINITY;
+  if (f->function > 0) product = own->functions.at[f->function].most;
+  if (f->function > 0 && !own->functions.at[f->function].bounded) return INFINITY;
+  for (int i = 0; i < own->n_variables; i++) {
+    const loom_search_variable *v = &nest->variables[own->variables[i]];
+    int power[LOOM_SEARCH_MAX_LOOPS], least, most;
+    powers(v, f, NULL, power);
+    exponents(v, power, &least, &most);
+    product *= pow((double)v->size, most);
+  }
+  return product;
+}
+
+/* ---- quotients of functions --------------------------------------------------------------- */
+
+/* Trips between two given tiles of a variable: their least exponent. */
+typedef struct segment {
+  int variable, outer, inner; /* loops; -1: the size, or 1 */
+  int least;
+} segment;
+
+/* The quotient of two factors over the tiles that their functions look at. */
+typedef struct quotient {
+  const loom_nest *nest;
+  int part, up, down; /* functions */
+  int n_places, n_segments;
+  int8_t places[LOOM_SEARCH_MAX_PLACES];
+  segment segments[LOOM_SEARCH_MAX_PLACES + LOOM_SEARCH_MAX_VARIABLES];
+  double least;
+  size_t n;
+} quotient;
+
+static bool looks_at(const loom_search_part *part, int function, int place) {
+  const loom_tile_function *f = &part->functions.at[function];
+  for (int i = 0; i < f->n; i++)
+    if (f->place[i] == place) return true;
+  return false;
+}
+
+/* The segments of one variable, and the tiles between them. */
+static void cut_variable(quotient *q, const loom_search_part *part, const loom_search_variable *v,
+                         const int *power) {
+  segment s = {.variable = (int)(v - q->nest->variables), .outer = -1, .inner = -1};
+  int sum = 0;
+  for (int j = 0; j + 1 < v->n_loops; j++) {
+    bool given = looks_at(part, q->up, v->first + j) || looks_at(part, q->down, v->first + j);
+    if (given) {
+      s.inner = v->loop[j];
+      q->segments[q->n_segments++] = s;
+      q->places[q->n_places++] = (int8_t)(v->first + j);
+      s.outer = v->loop[j];
+      s.inner = -1;
+    }
+    sum += power[j];
+    if (given || sum < s.least) s.least = sum;
+  }
+  q->segments[q->n_segments++] = s;
+}
+
+static bool look_at(void *data, const int32_t *tiles) {
+  quotient *q = data;
+  double up = q->up ? loom_part_value(q->nest, q->part, q->up, tiles) : 1;
+  double down = q->down ? loom_part_value(q->nest, q->part, q->down, tiles) : 1;
+  double x = down == 0 ? INFINITY : up / down;
+  for (int i = 0; i < q->n_segments; i++) {
+    const segment *s = &q->segments[i];
+    if (s->least == 0) continue;
+    double outer = s->outer < 0 ? (double)q->nest->variables[s->variable].size : tiles[s->outer];
+    x *= pow(outer / (s->inner < 0 ? 1 : tiles[s->inner]), s->least);
+  }
+  if (x < q->least) q->least = x;
+  return ++q->n < MOST_LOOKED_AT;
+}
+
+/* Of functions that differ: by the tiles that they look at or, where these are many, by bounds of each. */
+static double quotient_min(const loom_nest *nest, int number, const loom_factor *p,
+                           const loom_factor *n) {
+  const loom_search_part *part = &nest->parts[number];
+  const loom_tile_function *up = &part->functions.at[p->function];
+  const loom_tile_function *down = &part->functions.at[n->function];
+  int32_t tiles[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
+  if ((p->function && !up->bounded) || (n->function && !down->bounded)) return 0;
+  quotient q = {.nest = nest, .part = number, .up = p->function, .down = n->function};
+  double product = 1;
+  q.least = INFINITY;
+  for (int i = 0; i < part->n_variables; i++) {
+    const loom_search_variable *v = &nest->variables[part->variables[i]];
+    int power[LOOM_SEARCH_MAX_LOOPS];
+    powers(v, p, n, power);
+    cut_variable(&q, part, v, power);
+    product *= powers_min(v, p, n);
+  }
+  if (loom_part_each(nest, number, q.n_places, q.places, tiles, look_at, &q)) return q.least;
+  if (p->function) product *= up->least;
+  return n->function ? product / down->most : product;
+}
+
+/* Powers and trips of one variable: trips that are rounded up are at least 1, and at least what they
+** are before. */
+static double variable_min(const loom_search_variable *v, const loom_factor *p,
+                           const loom_factor *n) {
+  int power[LOOM_SEARCH_MAX_LOOPS], least, most;
+  uint64_t all = ((uint64_t)1 << v->n_loops) - 1, up = (p->rounded & ~n->rounded) >> v->first & all;
+  double bound = powers_min(v, p, n);
   if (up == 0) return bound;
+  powers(v, p, n, power);
   for (int j = 0; j < v->n_loops; j++) {
     if (!(up >> j & 1)) continue;
     if (j > 0) power[j - 1]++;
@@ -60,10 +169,22 @@ double loom_ratio_min(const loom_nest *nest, int variable, int p, int n) {
   return other > bound ? other : bound;
 }
 
-/* Variables in which two items differ; -1 if p may be smaller than n somewhere. */
+double loom_ratio_min(const loom_nest *nest, int number, int first, int second) {
+  const loom_search_part *part = &nest->parts[number];
+  const loom_factor *p = &part->factors.at[first], *n = &part->factors.at[second];
+  if (n->rounded & ~p->rounded) return 0;
+  if (p->function != n->function) return quotient_min(nest, number, p, n);
+  if (p->function && !part->functions.at[p->function].bounded) return 0;
+  double product = 1;
+  for (int i = 0; i < part->n_variables; i++)
+    product *= variable_min(&nest->variables[part->variables[i]], p, n);
+  return product;
+}
+
+/* Parts in which two items differ; -1 if p may be smaller than n somewhere. */
 static int difference(const loom_nest *nest, const loom_item *p, const loom_item *n) {
   int count = 0;
-  for (int v = 0; v < nest->n_variables; v++) {
+  for (int v = 0; v < nest->n_parts; v++) {
     if (p->p[v] == n->p[v]) continue;
     count++;
     if (loom_ratio_min(nest, v, p->p[v], n->p[v]) < 1) return -1;
@@ -94,7 +215,7 @@ bool loom_nest_pair(loom_nest *nest, loom_column *column) {
       double amount = p->coefficient < -n->coefficient ? p->coefficient : -n->coefficient;
       loom_item both = *p;
       both.coefficient = amount;
-      for (int v = 0; v < nest->n_variables; v++) both.n[v] = n->p[v];
+      for (int v = 0; v < nest->n_parts; v++) both.n[v] = n->p[v];
       p->coefficient -= amount;
       n->coefficient += amount;
       if (!loom_vec_push(nest->ctx, &column->items, both)) return false;

@@ -33,7 +33,7 @@ static void read_figures(const loom_space *s, const loom_nest *nest, const doubl
   }
 }
 
-static void visit_point(loom_space *s, const loom_space_one *one, const loom_group *g, size_t p,
+static bool visit_point(loom_space *s, const loom_space_one *one, const loom_group *g, size_t p,
                         loom_space_visit *visit, void *data) {
   const loom_unit *u = one->units.at[g->templates[p]];
   loom_space_point point = {.number = u->number,
@@ -41,9 +41,10 @@ static void visit_point(loom_space *s, const loom_space_one *one, const loom_gro
                             .n_values = (size_t)(s->n_objectives + s->n_open),
                             .tiles = one->fronts.tiles.at + g->tiles[p]};
   double columns[LOOM_SEARCH_MAX_FIGURES];
-  loom_nest_evaluate(&u->nest, point.tiles, columns);
+  if (!loom_nest_evaluate(&u->nest, point.tiles, columns)) return false;
   read_figures(s, &u->nest, columns, point.values);
   visit(data, &point);
+  return true;
 }
 
 loom_status loom_space_points(loom_space *s, int einsum, int number, loom_space_visit *visit,
@@ -57,7 +58,7 @@ loom_status loom_space_points(loom_space *s, int einsum, int number, loom_space_
     for (size_t p = 0; p < g->n && done; p++) {
       if ((number >= 0 && g->templates[p] != number) || seen[g->tiles[p]]) continue;
       seen[g->tiles[p]] = true;
-      visit_point(s, one, g, p, visit, data);
+      done = visit_point(s, one, g, p, visit, data);
     }
   }
   loom_give_back(s->ctx, seen, room, sizeof *seen);
@@ -186,19 +187,20 @@ static loom_space_verdict judge_limits(const loom_nest *nest, const double *colu
   return verdict(LOOM_RULE_NONE, -1);
 }
 
-/* Columns of tiles and the first rule that they break. */
-static void judge(const loom_nest *nest, const int32_t *tiles, double *columns, shape *x,
+/* Columns of tiles and the first rule that they break; false with an error. */
+static bool judge(const loom_nest *nest, const int32_t *tiles, double *columns, shape *x,
                   loom_space_verdict *out) {
   *out = verdict(LOOM_RULE_NONE, -1);
   for (int i = 0; i < nest->n_variables; i++)
     if (!is_chain(nest, &nest->variables[i], tiles)) *out = verdict(LOOM_RULE_TILES, i);
-  if (out->rule != LOOM_RULE_NONE) return;
+  if (out->rule != LOOM_RULE_NONE) return true;
   read_shape(nest, tiles, x);
   *out = judge_fused(nest, x);
   if (out->rule == LOOM_RULE_NONE) *out = judge_dimensions(nest, x);
-  if (out->rule != LOOM_RULE_NONE) return;
-  loom_nest_evaluate(nest, tiles, columns);
+  if (out->rule != LOOM_RULE_NONE) return true;
+  if (!loom_nest_evaluate(nest, tiles, columns)) return false;
   *out = judge_limits(nest, columns);
+  return true;
 }
 
 loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
@@ -212,7 +214,8 @@ loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
   for (size_t i = 0; i < n; i++) {
     if (i % 1024 == 1023 && loom_is_stopped(s->ctx)) return LOOM_ERR_STOPPED;
     double *out = values + i * width;
-    judge(&u->nest, tiles + i * u->t.n_loops, columns, &x, &verdicts[i]);
+    if (!judge(&u->nest, tiles + i * u->t.n_loops, columns, &x, &verdicts[i]))
+      return loom_error_status(s->ctx);
     for (size_t k = 0; k < width; k++) out[k] = NAN;
     if (verdicts[i].rule == LOOM_RULE_NONE) read_figures(s, &u->nest, columns, out);
   }
@@ -225,8 +228,7 @@ loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32
   double columns[LOOM_SEARCH_MAX_FIGURES];
   loom_space_verdict broken;
   shape x;
-  if (!u) return loom_error_status(s->ctx);
-  judge(&u->nest, tiles, columns, &x, &broken);
+  if (!u || !judge(&u->nest, tiles, columns, &x, &broken)) return loom_error_status(s->ctx);
   if (broken.rule != LOOM_RULE_NONE) {
     char name[256];
     loom_space_name_rule(s, einsum, broken, sizeof name, name);

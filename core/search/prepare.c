@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a nest needs before its variables are combined: chains of each, sorted into classes (what they
+/* What a nest needs before its parts are combined: chains of each, sorted into classes (what they
 ** give to the key of a group and to the dimensions), and levels; and the columns of given tiles. */
 #include <math.h>
 #include <string.h>
@@ -8,13 +8,14 @@
 
 /* ---- lists of chains ---------------------------------------------------------------------- */
 
-static bool fill_factors(loom_nest *nest, int variable, loom_chain_list *l) {
-  size_t n = l->n_factors = nest->variables[variable].factors.n;
+static bool fill_factors(loom_nest *nest, int part, loom_chain_list *l) {
+  size_t n = l->n_factors = nest->parts[part].factors.n;
   l->factors = loom_realloc_array(nest->ctx, NULL, 0, l->rows.n * n + 1, sizeof *l->factors);
   if (!l->factors) return false;
   for (size_t i = 0; i < l->rows.n; i++)
-    loom_nest_factors(nest, variable, l->rows.tiles + i * (size_t)l->rows.n_tiles,
-                      l->factors + i * n);
+    if (!loom_nest_factors(nest, part, l->rows.tiles + i * (size_t)l->rows.n_tiles,
+                           l->factors + i * n))
+      return false;
   return true;
 }
 
@@ -57,9 +58,9 @@ static bool list_classes(loom_nest *nest, loom_chain_list *l) {
   return true;
 }
 
-/* Variables with few chains first. */
-static void sort_variables(loom_nest *nest) {
-  for (int i = 0; i < nest->n_variables; i++) {
+/* Parts with few chains first. */
+static void sort_parts(loom_nest *nest) {
+  for (int i = 0; i < nest->n_parts; i++) {
     int k = i;
     for (; k > 0 && nest->lists[nest->order[k - 1]].rows.n > nest->lists[i].rows.n; k--)
       nest->order[k] = nest->order[k - 1];
@@ -67,23 +68,24 @@ static void sort_variables(loom_nest *nest) {
   }
 }
 
-/* Choices of tiles that each chain of a variable stands for while all are made one after the other: with
-** the chains that are left of the variables before it and all of those after it. */
-static double others_of(const loom_nest *nest, int variable) {
+/* Choices of tiles that each choice of a part stands for while all are made one after the other: with
+** those that are left of the parts before it and all of those after it. */
+static double others_of(const loom_nest *nest, int number) {
   double product = 1;
-  for (int v = 0; v < nest->n_variables; v++) {
-    if (v < variable) product *= (double)nest->lists[v].rows.n;
-    if (v > variable) product *= loom_chains_in_all(&nest->variables[v]);
-  }
+  for (int i = 0; i < number; i++) product *= (double)nest->lists[i].rows.n;
+  for (int i = number + 1; i < nest->n_parts; i++)
+    for (int k = 0; k < nest->parts[i].n_variables; k++)
+      product *= loom_chains_in_all(&nest->variables[nest->parts[i].variables[k]]);
   return product;
 }
 
-static bool list_chains(loom_nest *nest, int v, const double *values) {
-  loom_chain_list *l = &nest->lists[v];
-  nest->others = others_of(nest, v);
-  return loom_level_next(nest, &nest->levels[0], v, &l->level) &&
-         loom_nest_chains(nest, v, &nest->levels[0], values, &l->level, &l->rows) &&
-         loom_rows_sort(nest->ctx, &l->rows) && fill_factors(nest, v, l) && list_classes(nest, l);
+static bool list_chains(loom_nest *nest, int part, const double *values) {
+  loom_chain_list *l = &nest->lists[part];
+  nest->others = others_of(nest, part);
+  return loom_level_next(nest, &nest->levels[0], part, &l->level) &&
+         loom_nest_chains(nest, part, &nest->levels[0], values, &l->level, &l->rows) &&
+         loom_rows_sort(nest->ctx, &l->rows) && fill_factors(nest, part, l) &&
+         list_classes(nest, l);
 }
 
 bool loom_nest_prepare(loom_nest *nest) {
@@ -91,12 +93,13 @@ bool loom_nest_prepare(loom_nest *nest) {
   size_t room = 1;
   for (size_t i = 0; i < nest->columns.n; i++) room += nest->columns.at[i].items.n;
   nest->falls = loom_arena_array(&nest->arena, (size_t)loom_n_falls(nest), sizeof *nest->falls);
-  bool done = nest->falls && loom_level_first(nest, &nest->levels[0], &values);
-  for (int v = 0; v < nest->n_variables && done; v++) done = list_chains(nest, v, values);
-  if (done) sort_variables(nest);
-  for (int i = 0; i < nest->n_variables && done; i++)
+  bool done =
+      nest->falls && loom_nest_remember(nest) && loom_level_first(nest, &nest->levels[0], &values);
+  for (int v = 0; v < nest->n_parts && done; v++) done = list_chains(nest, v, values);
+  if (done) sort_parts(nest);
+  for (int i = 0; i < nest->n_parts && done; i++)
     done = loom_level_next(nest, &nest->levels[i], nest->order[i], &nest->levels[i + 1]);
-  for (int i = 0; i <= nest->n_variables && done; i++)
+  for (int i = 0; i <= nest->n_parts && done; i++)
     done = nest->levels[i].bases.n <= LOOM_SEARCH_MAX_FIGURES;
   nest->values = values;
   nest->values_room = values ? room : 0;
@@ -120,22 +123,24 @@ void loom_nest_free_lists(loom_nest *nest) {
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-void loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns) {
+bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns) {
   double factors[LOOM_SEARCH_MAX_VARIABLES][LOOM_SEARCH_MAX_FACTORS];
-  for (int v = 0; v < nest->n_variables; v++) loom_nest_factors(nest, v, tiles, factors[v]);
+  for (int v = 0; v < nest->n_parts; v++)
+    if (!loom_nest_factors(nest, v, tiles, factors[v])) return false;
   for (size_t i = 0; i < nest->columns.n; i++) {
     const loom_column *column = &nest->columns.at[i];
     columns[i] = 0;
     for (size_t k = 0; k < column->items.n; k++) {
       const loom_item *item = &column->items.at[k];
       double p = item->coefficient, n = item->n[0] >= 0 ? item->coefficient : 0;
-      for (int v = 0; v < nest->n_variables; v++) {
+      for (int v = 0; v < nest->n_parts; v++) {
         p *= factors[v][item->p[v]];
         if (item->n[0] >= 0) n *= factors[v][item->n[v]];
       }
       columns[i] += p - n;
     }
   }
+  return loom_nest_evaluate_formulas(nest, tiles, columns);
 }
 
 void loom_nest_least(const loom_nest *nest, double *columns) {
@@ -146,7 +151,7 @@ void loom_nest_least(const loom_nest *nest, double *columns) {
       const loom_item *item = &column->items.at[k];
       bool large = item->coefficient < 0, difference = item->n[0] >= 0;
       double p = 1, n = difference ? 1 : 0;
-      for (int v = 0; v < nest->n_variables; v++) {
+      for (int v = 0; v < nest->n_parts; v++) {
         const loom_chain_list *l = &nest->lists[v];
         p *= large ? l->most[item->p[v]] : l->least[item->p[v]];
         if (difference) n *= large ? l->least[item->n[v]] : l->most[item->n[v]];
@@ -154,4 +159,5 @@ void loom_nest_least(const loom_nest *nest, double *columns) {
       columns[i] += item->coefficient * (p > n || large ? p - n : 0);
     }
   }
+  loom_nest_bound_formulas(nest, columns);
 }

@@ -2,37 +2,50 @@
 /* Searching mappings: what the files of this folder share.
 **
 ** A template of one einsum is a loop nest with open tile shapes.  Its costs are columns: sums of items
-** coefficient * product over variables of a factor that looks at the tiles of one variable alone.
-** For a set of variables whose tiles are chosen, a column is  sum of C_b * b  over basis functions b
-** of the other variables, all of them >= 0, so a choice with smaller or equal C_b everywhere is
-** never worse whatever comes after: that is the only kind of pruning by dominance here.  Derivation:
-** doc/formulas.md#search. */
+** coefficient * product over parts of a factor that looks at the tiles of one part alone.  A part is
+** a variable, or variables that some function of the costs has tiles of together.  For a set of parts
+** whose tiles are chosen, a column is  sum of C_b * b  over basis functions b of the other parts, all
+** of them >= 0, so a choice with smaller or equal C_b everywhere is never worse whatever comes after:
+** that is the only kind of pruning by dominance here.  Derivation: doc/formulas.md#search. */
 #ifndef EINLOOM_SEARCH_H
 #define EINLOOM_SEARCH_H
 
 #include "cost/cost.h"
 
 #define LOOM_SEARCH_MAX_VARIABLES 16
-#define LOOM_SEARCH_MAX_LOOPS 24 /* of one variable */
+#define LOOM_SEARCH_MAX_LOOPS 24  /* of one variable */
+#define LOOM_SEARCH_MAX_PLACES 48 /* loops of a part */
 #define LOOM_SEARCH_MAX_FUSED 16
 #define LOOM_SEARCH_MAX_KEYS (2 * LOOM_SEARCH_MAX_FUSED)
 #define LOOM_SEARCH_MAX_FIGURES 256
-#define LOOM_SEARCH_MAX_FACTORS 512 /* of one variable in a template */
+#define LOOM_SEARCH_MAX_FACTORS 512 /* of one part in a template */
 
 typedef struct loom_space_einsum_ loom_space_one;
 typedef struct loom_fronts loom_fronts;
 
 /* ---- a template --------------------------------------------------------------------------- */
 
-/* Product of powers of the tiles of one variable, by position among its loops, times the trips of some
-** of them, rounded up. */
+/* Product of powers of the tiles of a part, by place among its loops, times the trips of some of them,
+** rounded up, times a function of tiles. */
 typedef struct loom_factor {
-  int8_t power[LOOM_SEARCH_MAX_LOOPS];
-  uint32_t rounded; /* bit j: the trips of loop j */
+  int8_t power[LOOM_SEARCH_MAX_PLACES];
+  int16_t function; /* of the part; 0: none, which is 1 */
+  uint64_t rounded; /* bit i: the trips of the loop in place i */
 } loom_factor;
 
-/* coefficient * (product of p[v] - product of n[v]); without n (n[0] < 0): only the first.  In a
-** difference the first product is at least the second wherever tiles are. */
+/* A function of some tiles of a part.  Bounds are those over all tiles that these loops can have. */
+typedef struct loom_tile_function {
+  loom_expr expression;
+  loom_program *program;
+  int n;
+  int8_t place[LOOM_SEARCH_MAX_PLACES]; /* of the tiles among the loops of the part, ascending */
+  bool bounded;                         /* the bounds are known; in a factor they are >= 0 then */
+  double least, most;
+  double *known; /* values by tiles, NaN: not yet; NULL: there are too many */
+} loom_tile_function;
+
+/* coefficient * (product of p - product of n), factors by part; without n (n[0] < 0): only the first.
+** In a difference the first product is at least the second wherever tiles are. */
 typedef struct loom_item {
   double coefficient;
   int16_t p[LOOM_SEARCH_MAX_VARIABLES], n[LOOM_SEARCH_MAX_VARIABLES];
@@ -40,7 +53,8 @@ typedef struct loom_item {
 
 typedef enum loom_column_kind {
   LOOM_COLUMN_ENERGY,
-  LOOM_COLUMN_LATENCY, /* of one component */
+  LOOM_COLUMN_LATENCY, /* of one component, or what it is the largest of */
+  LOOM_COLUMN_INSIDE,  /* what a formula of a latency looks at */
   LOOM_COLUMN_TOTAL,   /* bits in one memory, all together */
   LOOM_COLUMN_OWN,     /* bits in an open memory under so many fused loops, shared tensors aside */
   LOOM_COLUMN_SHARED,  /* bits of the outermost tile of a shared tensor in an open memory */
@@ -50,14 +64,39 @@ typedef enum loom_column_kind {
 
 typedef struct loom_column {
   loom_column_kind kind;
-  int index;     /* memory, shared tensor or dimension */
-  int memory;    /* of a shared tensor */
-  int depth;     /* fused loops of the template above */
-  bool always;   /* bits of a shared tensor that is persistent */
-  bool compared; /* a smaller value is better by itself */
-  double limit;  /* INFINITY: none */
-  LOOM_VEC(loom_item) items;
+  int index;                 /* memory, shared tensor, dimension or formula */
+  int memory;                /* of a shared tensor */
+  int depth;                 /* fused loops of the template above */
+  bool always;               /* bits of a shared tensor that is persistent */
+  bool compared;             /* a smaller value is better by itself */
+  double limit;              /* INFINITY: none */
+  LOOM_VEC(loom_item) items; /* none of a formula */
 } loom_column;
+
+/* One step of a formula, on a stack. */
+typedef enum loom_step_kind {
+  LOOM_STEP_COLUMN,
+  LOOM_STEP_SCALE, /* by a number >= 0 */
+  LOOM_STEP_ADD,
+  LOOM_STEP_MIN,
+  LOOM_STEP_MAX,
+  LOOM_STEP_FLOOR,
+  LOOM_STEP_CEIL,
+} loom_step_kind;
+
+typedef struct loom_formula_step {
+  loom_step_kind kind;
+  int n; /* arguments, or the column */
+  double number;
+} loom_formula_step;
+
+/* A column that is a function of others which never falls where they grow. */
+typedef struct loom_formula {
+  int column;
+  LOOM_VEC(loom_formula_step) steps;
+  loom_program *program; /* the same of all open tiles of the template, to be scaled */
+  double scale;
+} loom_formula;
 
 /* Tiles of a variable, ascending, and chains from each of them with 0, 1, ... more tiles outside. */
 typedef struct loom_tile_table {
@@ -93,9 +132,17 @@ typedef struct loom_search_variable {
   int n_leading;      /* loops at the outside that may go when they have one trip */
   int n_loops;
   int loop[LOOM_SEARCH_MAX_LOOPS]; /* of the template, outermost first */
-  LOOM_VEC(loom_factor) factors;   /* 0 is the constant 1 */
+  int part, first;                 /* where its loops are among those of its part */
   const loom_tile_table *table;
 } loom_search_variable;
+
+/* Variables whose tiles are chosen together: one, unless a function looks at tiles of several. */
+typedef struct loom_search_part {
+  int n_variables, variables[LOOM_SEARCH_MAX_VARIABLES];
+  int n_places, loop[LOOM_SEARCH_MAX_PLACES]; /* of the template, by variable, outermost first */
+  LOOM_VEC(loom_factor) factors;              /* 0 is the constant 1 */
+  LOOM_VEC(loom_tile_function) functions;     /* 0 stands for none */
+} loom_search_part;
 
 typedef struct loom_search_dim {
   const char *component, *name;
@@ -103,7 +150,7 @@ typedef struct loom_search_dim {
   bool keyed; /* what chains use of it must be equal to be compared */
 } loom_search_dim;
 
-/* out[to] += in[from] * (factor p - factor n) of the variable; n < 0: only p. */
+/* out[to] += in[from] * (factor p - factor n) of the part; n < 0: only p. */
 typedef struct loom_step_term {
   int from, to;
   int16_t p, n;
@@ -111,8 +158,8 @@ typedef struct loom_step_term {
 
 typedef struct loom_basis {
   int column;
-  double least, most; /* over all choices of the variables to come */
-  loom_item item;     /* coefficient unused; factors of variables already chosen are 0 */
+  double least, most; /* over all choices of the parts to come */
+  loom_item item;     /* coefficient unused; factors of parts already chosen are 0 */
 } loom_basis;
 
 typedef struct loom_search_level {
@@ -120,12 +167,13 @@ typedef struct loom_search_level {
   LOOM_VEC(loom_step_term) terms; /* from the level before */
 } loom_search_level;
 
-/* Choices of one variable or of several: rows. */
+/* Choices of one part or of several: rows. */
 typedef struct loom_rows {
   size_t n, capacity;
   int n_values, n_keys, n_tiles;
   double *values;  /* of the bases of a level */
-  double *keys;    /* what must be equal to be compared: tiles of fused loops, then dimensions */
+  double *keys;    /* what must be equal to be compared: tiles of fused loops, then dimensions, then
+                   ** what of them each of several variables of a part uses */
   int32_t *tiles;  /* of all loops of the template; 0: not chosen */
   uint32_t *fused; /* loops with more than one trip among the fused ones */
 } loom_rows;
@@ -138,8 +186,8 @@ typedef struct loom_chain_class {
 
 typedef struct loom_chain_list {
   loom_rows rows;          /* values: those of `level` */
-  loom_search_level level; /* with this variable chosen alone */
-  double *factors;         /* per row all factors of the variable */
+  loom_search_level level; /* with this part chosen alone */
+  double *factors;         /* per row all factors of the part */
   size_t n_factors;
   LOOM_VEC(loom_chain_class) classes;
   double *least, *most; /* of each factor, over all classes */
@@ -152,8 +200,14 @@ typedef struct loom_nest {
   int n_variables, n_loops, n_fused, n_dims;
   const loom_space_loop *loops;
   const loom_search_dim *dims;
+  const char *text; /* of the template */
   loom_search_variable variables[LOOM_SEARCH_MAX_VARIABLES];
+  int n_parts;
+  loom_search_part parts[LOOM_SEARCH_MAX_VARIABLES];
+  uint32_t coupled[LOOM_SEARCH_MAX_VARIABLES]; /* variables that have to be in one part with each */
+  bool split_wrongly;                          /* parts are not so yet */
   LOOM_VEC(loom_column) columns;
+  LOOM_VEC(loom_formula) formulas;
   loom_space_counts counts;
   const double
       *spreads; /* uses of the dimensions that are as full as can be, n_dims each; NULL: any */
@@ -167,36 +221,84 @@ typedef struct loom_nest {
   uint32_t absent; /* dimensions of which the bounds do not apply */
   int n_memories;
   double *falls; /* choices of all tiles by the rule to which they fell, since it was prepared */
-  double others; /* of them, that a chain of the variable at hand stands for */
+  double others; /* of them, that a chain of the part at hand stands for */
   int max_fused, max_fused_per_variable;
   bool one_dimension; /* a variable is spread over one dimension of a level at most */
   bool uneven;        /* some variable may leave a part */
   loom_arena arena;
   loom_chain_list lists[LOOM_SEARCH_MAX_VARIABLES];
-  int order[LOOM_SEARCH_MAX_VARIABLES]; /* in which variables are joined */
+  int order[LOOM_SEARCH_MAX_VARIABLES]; /* in which parts are joined */
   loom_search_level levels[LOOM_SEARCH_MAX_VARIABLES + 1];
   double *values; /* of levels[0] */
   size_t values_room;
 } loom_nest;
 
+/* ---- parts and functions (parts.c, functions.c) --------------------------------------------- */
+
+/* Every variable a part, or those together that are coupled. */
+bool loom_nest_split(loom_nest *nest);
+void loom_nest_free_parts(loom_nest *nest);
+/* The variable and the place, among the loops of its part, of a symbol; false: it is no tile. */
+bool loom_nest_find_tile(const loom_nest *nest, loom_expr symbol, int *variable, int *place);
+/* The variable of a place of a part. */
+int loom_part_variable(const loom_nest *nest, const loom_search_part *part, int place);
+/* Variables have to be in one part; parts are split wrongly if they are not. */
+void loom_nest_couple(loom_nest *nest, uint32_t variables);
+/* The number of a function of tiles of a part, new or not; 0 with an error. */
+int loom_part_function(loom_nest *nest, int part, loom_expr e);
+/* Values that are asked for again are kept in the arena of the nest, as long as it is not freed. */
+bool loom_nest_remember(loom_nest *nest);
+void loom_nest_forget(loom_nest *nest);
+/* The value at tiles (by loop of the template), NaN where it has none. */
+double loom_part_value(const loom_nest *nest, int part, int function, const int32_t *tiles);
+/* Calls visit for all tiles that some places of a part can have, in place order, until it says no;
+** false then.  Other tiles stay as they are. */
+typedef bool loom_tiles_visit(void *data, const int32_t *tiles);
+bool loom_part_each(const loom_nest *nest, int part, int n, const int8_t *places, int32_t *tiles,
+                    loom_tiles_visit *visit, void *data);
+
 /* Items of an expression added to a column (terms.c). */
 bool loom_nest_add(loom_nest *nest, loom_column *column, loom_expr e, double scale);
+/* The variables of the tiles that an expression looks at; 0 with an error. */
+uint32_t loom_nest_variables(loom_nest *nest, loom_expr e);
+/* A new column of a kind; its number, or -1 with an error (columns.c). */
+int loom_nest_new_column(loom_nest *nest, loom_column_kind kind, int index);
+/* A latency as a column; as a formula of several where it rounds, or takes the least or largest, of
+** what parts add up to (formulas.c). */
+bool loom_nest_add_latency(loom_nest *nest, loom_expr e, double scale);
+/* What formulas are at least where their columns are as given; what they are at tiles. */
+void loom_nest_bound_formulas(const loom_nest *nest, double *columns);
+bool loom_nest_evaluate_formulas(const loom_nest *nest, const int32_t *tiles, double *columns);
+void loom_nest_free_formulas(loom_nest *nest);
+
 /* Pairs negative items with positive ones that are never smaller (pairs.c). */
 bool loom_nest_pair(loom_nest *nest, loom_column *column);
-/* Smallest and largest value of a factor, or of the quotient of two, over all chains. */
-double loom_factor_min(const loom_nest *nest, int variable, int factor);
-double loom_factor_max(const loom_nest *nest, int variable, int factor);
-double loom_ratio_min(const loom_nest *nest, int variable, int p, int n);
+/* Bounds of a factor, or of the quotient of two, over all chains. */
+double loom_factor_min(const loom_nest *nest, int part, int factor);
+double loom_factor_max(const loom_nest *nest, int part, int factor);
+double loom_ratio_min(const loom_nest *nest, int part, int p, int n);
+/* The least value of the powers that a factor has of the tiles of one variable. */
+double loom_powers_min(const loom_nest *nest, int variable, const loom_factor *f);
 
-/* ---- levels: what is left of the columns when variables are chosen one after the other ---- */
+/* ---- levels: what is left of the columns when parts are chosen one after the other -------- */
 
-/* The level of all items (no variable chosen) with its values, or the one after `variable`. */
+/* The level of all items (no part chosen) with its values, or the one after `part`. */
 bool loom_level_first(loom_nest *nest, loom_search_level *level, double **values);
-bool loom_level_next(loom_nest *nest, const loom_search_level *before, int variable,
+bool loom_level_next(loom_nest *nest, const loom_search_level *before, int part,
                      loom_search_level *level);
 void loom_level_free(loom_ctx *ctx, loom_search_level *level);
 
 /* ---- chains ------------------------------------------------------------------------------- */
+
+/* Where the keys of a part's chains have what the i-th of its variables uses of each dimension. */
+static inline int loom_uses_key(const loom_nest *nest, const loom_search_part *part, int i) {
+  return nest->n_fused + (part->n_variables > 1 ? (i + 1) * nest->n_dims : 0);
+}
+/* How many keys they have. */
+static inline int loom_part_keys(const loom_nest *nest, const loom_search_part *part) {
+  return loom_uses_key(nest, part, part->n_variables > 1 ? part->n_variables : 1) +
+         (part->n_variables > 1 ? 0 : nest->n_dims);
+}
 
 /* Frees n items, if there are any. */
 void loom_give_back(loom_ctx *ctx, void *array, size_t n, size_t item);
@@ -216,12 +318,20 @@ bool loom_rows_prune(loom_ctx *ctx, loom_rows *rows, const bool *compared);
 /* Sorts rows by their keys and loops, equal ones as they stand. */
 bool loom_rows_sort(loom_ctx *ctx, loom_rows *rows);
 
-/* The chains of one variable that may be part of a best choice; values are those of the level after
-** the variable alone. */
-bool loom_nest_chains(loom_nest *nest, int variable, const loom_search_level *first,
+/* The choices of the tiles of a part that may be part of a best choice; values are those of the level
+** after the part alone. */
+bool loom_nest_chains(loom_nest *nest, int part, const loom_search_level *first,
                       const double *values, const loom_search_level *level, loom_rows *out);
-/* Values of all factors of a variable at given tiles. */
-void loom_nest_factors(const loom_nest *nest, int variable, const int32_t *tiles, double *out);
+/* A choice more of a part (values by the level), whose keys and loops the caller fills. */
+bool loom_part_add(loom_nest *nest, int part, const loom_search_level *level, const double *values,
+                   const int32_t *tiles, loom_rows *out, double **keys, uint32_t **fused);
+/* Drops choices of a part that others dominate; they fall. */
+bool loom_part_prune(loom_nest *nest, const loom_search_level *level, loom_rows *rows);
+/* The choices of a part of several variables from the chains of each (cross.c). */
+bool loom_part_cross(loom_nest *nest, int part, const loom_rows *lists,
+                     const loom_search_level *level, const double *values, loom_rows *out);
+/* Values of all factors of a part at given tiles; false with an error. */
+bool loom_nest_factors(const loom_nest *nest, int part, const int32_t *tiles, double *out);
 
 /* ---- tiles and rules ------------------------------------------------------------------------ */
 
@@ -234,6 +344,8 @@ static inline int loom_count_bits(uint32_t x) {
 bool loom_nest_set_table(loom_space *s, loom_space_one *one, loom_nest *nest, int variable);
 /* Whether a loop may have a tile. */
 bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile);
+/* The position of a tile in a table that has it. */
+size_t loom_tile_position(const loom_tile_table *t, int64_t tile);
 /* Goes to the next tile that may stand around the inner one; false past the last. */
 bool loom_tile_step(loom_tile_walk *w);
 /* Whether the loop at a position may cut `outer` into tiles: they divide it, or it is the size of the
@@ -283,7 +395,7 @@ double loom_nest_share(const loom_nest *nest, int dim, double used);
 
 typedef struct loom_collector loom_collector;
 
-/* Chains of every variable and the levels in which they are joined. */
+/* Chains of every part and the levels in which they are joined. */
 bool loom_nest_prepare(loom_nest *nest);
 void loom_nest_free_lists(loom_nest *nest);
 /* Hands the points of a template that may be part of a best mapping to the collector; beam > 0: only
@@ -291,8 +403,9 @@ void loom_nest_free_lists(loom_nest *nest);
 bool loom_nest_combine(loom_nest *nest, loom_collector *collector, size_t beam);
 /* Marks the spreads that some choice of all tiles has within the limits. */
 bool loom_nest_probe(loom_nest *nest, loom_collector *collector, bool *reached);
-/* The value of each column at given tiles: a function of the template and the tiles alone. */
-void loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns);
+/* The value of each column at given tiles: a function of the template and the tiles alone.  False with
+** an error. */
+bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns);
 /* The least value of each column over all chains of all variables; prepared. */
 void loom_nest_least(const loom_nest *nest, double *columns);
 

@@ -23,7 +23,7 @@ static bool list_tiles(loom_arena *arena, loom_tile_table *t) {
   return true;
 }
 
-static size_t position_of(const loom_tile_table *t, int64_t tile) {
+size_t loom_tile_position(const loom_tile_table *t, int64_t tile) {
   if (t->uneven) return (size_t)tile - 1;
   size_t low = 0, high = t->n_tiles - 1;
   while (low < high) {
@@ -68,7 +68,7 @@ bool loom_tile_step(loom_tile_walk *w) {
 
 /* Where the ways of chains from a tile stand. */
 static size_t place_of(const loom_tile_table *t, int64_t tile, bool absorbs) {
-  return t->mixed ? 2 * position_of(t, tile) + absorbs : position_of(t, tile);
+  return t->mixed ? 2 * loom_tile_position(t, tile) + absorbs : loom_tile_position(t, tile);
 }
 
 /* Chains from a tile with one more tile outside. */

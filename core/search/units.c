@@ -20,14 +20,14 @@ loom_ranking loom_ranking_of(const loom_space_one *one) {
 
 void loom_nest_shrink(loom_nest *nest) {
   loom_nest_free_lists(nest);
+  loom_nest_forget(nest);
   loom_arena_free(&nest->arena);
   nest->falls = NULL;
 }
 
 void loom_nest_free(loom_nest *nest) {
-  for (int i = 0; i < nest->n_variables; i++) {
-    loom_vec_free(nest->ctx, &nest->variables[i].factors);
-  }
+  loom_nest_free_parts(nest);
+  loom_nest_free_formulas(nest);
   for (size_t i = 0; i < nest->columns.n; i++) loom_vec_free(nest->ctx, &nest->columns.at[i].items);
   loom_vec_free(nest->ctx, &nest->columns);
   loom_nest_unbar(nest);
@@ -65,6 +65,7 @@ static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_templ
                       .n_fused = (int)t->n_fused,
                       .n_dims = (int)one->dims.n,
                       .loops = t->loops,
+                      .text = t->text,
                       .dims = one->dims.at,
                       .n_bounds = one->bounds.n,
                       .bounds = one->bounds.at,
@@ -77,10 +78,8 @@ static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_templ
   if (t->n_fused > LOOM_SEARCH_MAX_FUSED)
     return refuse(s->ctx, LOOM_ERR_LIMIT, "a template has more than 16 fused loops");
   for (int v = 0; v < one->n_variables; v++) {
-    loom_factor constant = {0};
     nest->variables[v].size = one->sizes[v];
     nest->variables[v].uneven = one->uneven[v];
-    if (!loom_vec_push(s->ctx, &nest->variables[v].factors, constant)) return false;
   }
   for (size_t i = 0; i < t->n_loops; i++) {
     loom_search_variable *v = &nest->variables[t->loops[i].variable];
@@ -100,8 +99,8 @@ static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_templ
 static bool check_size(const loom_nest *nest) {
   if (nest->columns.n > LOOM_SEARCH_MAX_FIGURES)
     return refuse(nest->ctx, LOOM_ERR_LIMIT, "a template has too many figures");
-  for (int v = 0; v < nest->n_variables; v++)
-    if (nest->variables[v].factors.n > LOOM_SEARCH_MAX_FACTORS)
+  for (int i = 0; i < nest->n_parts; i++)
+    if (nest->parts[i].factors.n > LOOM_SEARCH_MAX_FACTORS)
       return refuse(nest->ctx, LOOM_ERR_LIMIT,
                     "a template has more than 512 factors of a variable");
   return true;
@@ -233,7 +232,7 @@ static bool combine(const loom_space *s, const loom_space_one *one, loom_unit *u
 
 static void note_least(const loom_space *s, loom_unit *u) {
   double columns[LOOM_SEARCH_MAX_FIGURES];
-  for (int v = 0; v < u->nest.n_variables; v++) {
+  for (int v = 0; v < u->nest.n_parts; v++) {
     if (u->nest.lists[v].rows.n > 0) continue;
     u->least[0] = u->least[1] = INFINITY;
     return;

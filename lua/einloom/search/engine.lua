@@ -206,16 +206,6 @@ function engine.new(space, threads, relaxed)
   return self
 end
 
--- Raises what the core says of a template; where its formulas are none that it can search, with the
--- einsum and the way out.
-local function refuse(self, unit, message, kind)
-  if not message:find("needs sums of products", 1, true) then errors.raise(kind, message) end
-  local step = self.space.steps[self.space.shapes[unit.einsum][1]]
-  errors.raise(kind, ("einsum %s in the model %s: %s, in the energy, latency or use of memories of "
-    .. "the template %s; the strategy optimal cannot search it, others can: exhaustive, annealing, "
-    .. "random ..."):format(step.einsum, self.space.options.model, message, unit.text))
-end
-
 --- Adds a template, which finds some good points of it.
 ---@param unit einloom.SearchUnit
 ---@param from? einloom.Engine that may have its costs
@@ -224,11 +214,11 @@ function Engine:add(unit, from)
   local template = self.space:list(self.space.shapes[unit.einsum][1])[unit.template]
   local costs, message, kind = from and from.costs[unit], nil, nil
   if not costs then costs, message, kind = analysis.costs(self.space.case, template) end
-  if not costs then refuse(self, unit, message, kind) end
+  if not costs then errors.raise(kind, message) end
   local description = analysis.describe(self.space.case, template, numbers)
   description.text = unit.text
   local number, problem, its_kind = self.built:add(numbers.einsum, costs, description)
-  if not number then refuse(self, unit, problem, its_kind) end
+  if not number then errors.raise(its_kind, problem) end
   self.templates[unit.einsum][number] = unit.template
   self.places[unit.einsum][unit.template] = number
   if self.n_costs > 0 and not from then
