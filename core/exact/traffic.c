@@ -302,13 +302,17 @@ static bool measure(loom_analysis *an, const loom_holder *h, loom_buffet *b) {
          (*live == LOOM_NONE || loom_multiply(an, live, bits));
 }
 
-/* A toll keeps nothing: what its units pass on is what its child asks and returns; of a copy's source
-** nothing returns from the innermost holder. */
+/* A toll keeps nothing: what its units pass on is what its child asks and returns.  In a copy the
+** innermost holder of the source alone asks, and nothing returns from it. */
 static void note_toll(loom_analysis *an, traffic *t, loom_buffet *b) {
   const loom_buffet *child = b - 1;
   FIELD(b, total_deliveries) = FIELD(child, total_reads_to_parent);
   FIELD(b, total_departures) = FIELD(child, total_writes_to_parent);
   t->gone_of_unit = FIELD(child, max_per_parent_writes_to_parent);
+  if (an->einsum->is_copy && FIELD(child, total_reads_to_parent) != an->zero) {
+    FIELD(b, total_reads_to_parent) = t->all;
+    FIELD(b, max_per_parent_reads_to_parent) = t->of_parent;
+  }
   if (an->einsum->is_copy && FIELD(child, total_writes_to_parent) == an->zero)
     FIELD(b, total_writes_to_parent) = FIELD(b, max_per_parent_writes_to_parent) = an->zero;
 }

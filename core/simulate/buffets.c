@@ -150,10 +150,15 @@ static bool add_buffet(const sim *s, const figures *f, int64_t largest, loom_sta
   }
 }
 
-/* A holder of a copy asks for nothing, a toll as well. */
+/* A holder of a copy asks for nothing, a toll of its destination as well. */
 static void ask_nothing(sim_traffic *x) {
   x->reads = x->skips = 0;
   for (size_t i = 0; i < x->n_outer; i++) x->outer_reads[i] = x->outer_skips[i] = 0;
+}
+
+static bool is_destination(const sim_tensor *t, size_t i) {
+  const loom_analysis *an = t->s->an;
+  return an->einsum->is_copy && loom_access_of(an, t->holders[i].node->access)->output;
 }
 
 /* Traffic between every holder and the one outside it; a toll's is that of the next inner holder that
@@ -164,7 +169,7 @@ static bool count_all(const sim_tensor *t, sim_traffic *traffic, int64_t *live) 
     size_t source = i;
     while (t->holders[source].node->node.kind == LOOM_NODE_TOLL) source++;
     if ((i > 0 || !toll) && !sim_count_traffic(t, source, (int)i - 1, &traffic[i])) return false;
-    if (i > 0 && toll && t->s->an->einsum->is_copy) ask_nothing(&traffic[i]);
+    if (i > 0 && toll && is_destination(t, i)) ask_nothing(&traffic[i]);
     if (t->holders[i].node->node.kind != LOOM_NODE_STORAGE) continue;
     live[i] = sim_fewest_live(t, i);
     if (live[i] < 0) return false;

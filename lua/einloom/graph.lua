@@ -182,9 +182,9 @@ function Graph:kernels(options) return require "einloom.kernels.plan".kernels(se
 --- The kernels as C11, and the names of the sizes that the function takes behind the tensors.
 ---@param kernels? einloom.Program[] of this graph; without it those of `kernels()`
 ---@param name? string of the function that runs them, "run" without it
----@param options? { in_place?: boolean, block?: integer, two_passes?: boolean } in_place: one storage
---- for a tensor and what takes over its storage; block: points in a block of kernels that are launched
---- at once; two_passes: means and deviations go over their values twice
+---@param options? { in_place?: boolean, block?: integer, two_passes?: boolean } in_place: one
+--- storage for a tensor and what takes over its storage; block: points in a block of kernels that
+--- are launched at once; two_passes: means and deviations go over their values twice
 ---@return string text
 ---@return string[] sizes
 function Graph:c_source(kernels, name, options)

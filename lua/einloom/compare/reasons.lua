@@ -193,6 +193,16 @@ local function convention(einsum, access, place, list)
   end
 end
 
+-- What a copy reads through a toll.
+local function copied(einsum, place, list)
+  local through = place and (place.node.kind == "toll" or place.child
+    and place.child.node.kind == "toll")
+  if through and einsum:definition().is_copy then
+    list[#list + 1] = "what is copied past a toll is read above it; the reference lets the toll of "
+      .. "a copy ask for nothing"
+  end
+end
+
 -- Figures of one parent are not summed over the parents that stand in an array.
 local function one_parent(einsum, tensor, parent, list)
   for _, node in ipairs(parent and einsum:nest(tensor) or {}) do
@@ -236,6 +246,7 @@ function reasons.of_buffet(buffet, reference, fields)
   shared_windows(einsum, access, parent, here, list)
   shared_windows(einsum, access, here, here and here.child, list)
   convention(einsum, access, here, list)
+  copied(einsum, here, list)
   if reasons.partial(access) then
     list[#list + 1] = ("what is a first touch of %s depends on which of its values earlier tiles "
       .. "reached"):format(access.tensor)
