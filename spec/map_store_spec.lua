@@ -412,6 +412,26 @@ describe("shards", function()
     end)
   end)
 
+  it("of several searches are left with what a killed process left beside them", function()
+    with_folder(function(folder)
+      local paths = {}
+      for i, id in ipairs { "chain2_two_E", "chain2_two_L" } do
+        paths[i] = ("%s/%d.db"):format(folder, i)
+        command("map", cases, "--case", id, "--shard", i .. "/2", "--store", paths[i])
+      end
+      local killed, open = folder .. "/killed.db", sqlite.open(paths[2], 0x65696e6c)
+      open:log()
+      open:run "INSERT INTO session (began, seconds) VALUES ('today', 1)"
+      for _, suffix in ipairs { "", "-wal" } do files.copy(paths[2] .. suffix, killed .. suffix) end
+      open:close()
+      local before = { files.read(killed), files.read(killed .. "-wal") }
+      local status, out, err = command("merge", paths[1], killed)
+      assert.are.same({ 1, "" }, { status, out })
+      assert.matches("killed.db is of another search", err, 1, true)
+      assert.are.same(before, { files.read(killed), files.read(killed .. "-wal") })
+    end)
+  end)
+
   it("say as JSON what they have done", function()
     with_folder(function(folder)
       local path = folder .. "/1.db"

@@ -18,11 +18,11 @@ end
 
 -- ---- what is there --------------------------------------------------------------------------
 
--- Reads the stores; what is wrong with each goes into `problems`.
-local function read_all(paths, problems)
-  local store, parts = require "einloom.store", {}
+-- What `read` gives of the stores; what is wrong with each goes into `problems`.
+local function read_all(paths, problems, read)
+  local parts = {}
   for _, path in ipairs(paths) do
-    local ok, part = pcall(store.read, path)
+    local ok, part = pcall(read, path)
     if ok then
       parts[#parts + 1] = part
     elseif errors.is(part) then
@@ -74,11 +74,15 @@ local function refuse(problems)
     or "the search is not complete:\n  " .. table.concat(problems, "\n  "))
 end
 
-local function check(parts, problems)
+-- Stores of several searches are refused before any is opened: so they stay as they are.
+local function check_one_search(paths)
+  local store, problems = require "einloom.store", {}
+  local heads = read_all(paths, problems, function(path)
+    return { path = path, search = store.look(path) }
+  end)
   local n = #problems
-  for i = 2, #parts do check_same(parts[1], parts[i], problems) end
-  if #problems == n then check_coverage(parts, problems) end
-  refuse(problems)
+  for i = 2, #heads do check_same(heads[1], heads[i], problems) end
+  if #heads == 0 or #problems > n then refuse(problems) end
 end
 
 -- ---- the command ----------------------------------------------------------------------------
@@ -108,11 +112,12 @@ local function run(parts, args)
 end
 
 function merge.run(args)
+  check_one_search(args.stores)
   local problems = {}
-  local parts = read_all(args.stores, problems)
+  local parts = read_all(args.stores, problems, require "einloom.store".read)
   local ok, status = pcall(function()
-    if #parts == 0 then refuse(problems) end
-    check(parts, problems)
+    if #parts > 0 then check_coverage(parts, problems) end
+    refuse(problems)
     return run(parts, args)
   end)
   for _, part in ipairs(parts) do part:close() end

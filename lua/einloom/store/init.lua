@@ -213,6 +213,17 @@ function store.read(path)
   return setmetatable({ path = path, db = db, search = values }, Store)
 end
 
+--- What a store says of itself; nothing changes, nor what a killed process left beside it.
+---@param path string
+---@return { identity: table, shard: einloom.Shard, source: table? }
+function store.look(path)
+  local values
+  sqlite.look(path, APPLICATION, function(db) values = values_of(db) end)
+  if values then return values end
+  local part <close> = store.read(path)
+  return part.search
+end
+
 function Store:close() self.db:close() end
 Store.__close = Store.close
 
