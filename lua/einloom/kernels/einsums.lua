@@ -232,6 +232,39 @@ function einsums.each_access(sections, visit)
   end
 end
 
+-- ---- copies --------------------------------------------------------------------------------
+
+--- The names of tensors and items that are taken.
+---@param sections einloom.KernelSection[]
+---@return table<string, true>
+function einsums.names(sections)
+  local taken = {}
+  for _, section in ipairs(sections) do
+    for _, item in ipairs(section.items) do taken[item.name] = true end
+  end
+  einsums.each_access(sections, function(access) taken[access.tensor] = true end)
+  return taken
+end
+
+--- A name that is not taken yet, and is from now on.
+---@param taken table<string, true>
+---@param name string
+---@return string
+function einsums.fresh(taken, name)
+  while taken[name] do name = name .. "_" end
+  taken[name] = true
+  return name
+end
+
+--- A copy between two accesses.
+---@param name string
+---@param from einloom.ItemAccess
+---@param to einloom.ItemAccess
+---@return einloom.KernelItem
+function einsums.copy(name, from, to)
+  return { name = name, is_copy = true, reduces = false, inputs = { from }, outputs = { to } }
+end
+
 -- ---- workloads -----------------------------------------------------------------------------
 
 local function list_text(accesses, between)

@@ -108,11 +108,7 @@ end
 
 -- ---- copies --------------------------------------------------------------------------------
 
-local function fresh(state, name)
-  while state.taken[name] do name = name .. "_" end
-  state.taken[name] = true
-  return name
-end
+local function fresh(state, name) return einsums.fresh(state.taken, name) end
 
 -- A tensor that holds the value at each point of the loops that it depends on.
 local function held_access(state, value)
@@ -124,8 +120,7 @@ local function held_access(state, value)
 end
 
 local function copy_of(state, from, to, name)
-  return { name = fresh(state, name), is_copy = true, reduces = false, inputs = { from },
-    outputs = { to } }
+  return einsums.copy(fresh(state, name), from, to)
 end
 
 local function replace(list, old, new)
@@ -283,15 +278,7 @@ end
 function holding.of(sections, variables, given, memories)
   local state = { values = {}, by_key = {}, variables = variables, bits = given.bits,
     external = given.external, memories = memories, holds = {}, before = {}, behind = {},
-    taken = {}, direct = {} }
-  for _, section in ipairs(sections) do
-    for _, item in ipairs(section.items) do
-      state.taken[item.name] = true
-      for _, list in ipairs { item.inputs, item.outputs } do
-        for _, access in ipairs(list) do state.taken[access.tensor] = true end
-      end
-    end
-  end
+    taken = einsums.names(sections), direct = {} }
   values_of(state, sections)
   for _, value in ipairs(state.values) do hold(state, sections, value) end
   return with_copies(state, sections), state.holds

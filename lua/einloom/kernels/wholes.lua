@@ -114,11 +114,7 @@ end
 
 -- ---- copies --------------------------------------------------------------------------------
 
-local function fresh(state, name)
-  while state.taken[name] do name = name .. "_" end
-  state.taken[name] = true
-  return name
-end
+local function fresh(state, name) return einsums.fresh(state.taken, name) end
 
 local function make(state, read, box, memory)
   local whole = { from = read.tensor, tensor = fresh(state, read.tensor .. "_whole"),
@@ -130,8 +126,8 @@ local function make(state, read, box, memory)
     from[d] = { constant = range.low, names = { name }, terms = { [name] = 1 } }
     to[d] = { constant = 0, names = { name }, terms = { [name] = 1 } }
   end
-  whole.item = { name = fresh(state, "load_" .. read.tensor), is_copy = true, reduces = false,
-    inputs = { einsums.access(read.tensor, from) }, outputs = { einsums.access(whole.tensor, to) } }
+  whole.item = einsums.copy(fresh(state, "load_" .. read.tensor),
+    einsums.access(read.tensor, from), einsums.access(whole.tensor, to))
   return whole
 end
 
@@ -164,16 +160,6 @@ local function permit(memories, place, whole)
   end
 end
 
-local function names_in(state, sections)
-  local taken = {}
-  for _, variable in ipairs(state.variables) do taken[variable.name] = true end
-  for _, section in ipairs(sections) do
-    for _, item in ipairs(section.items) do taken[item.name] = true end
-  end
-  einsums.each_access(sections, function(access) taken[access.tensor] = true end)
-  return taken
-end
-
 --- What is held whole, where blocks are given; the sections change, and the memories have less
 --- room.
 ---@param state table of kernels/mapping.lua
@@ -182,7 +168,8 @@ end
 function wholes.of(state, sections)
   local list = {}
   if not state.blocks then return list end
-  state.taken = names_in(state, sections)
+  state.taken = einsums.names(sections)
+  for _, variable in ipairs(state.variables) do state.taken[variable.name] = true end
   for _, read in ipairs(read_tensors(sections)) do
     local box, values = box_worth(state.tile, read)
     local place = box and take(state, read, values)
