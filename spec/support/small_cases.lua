@@ -83,14 +83,18 @@ end
 local makers = {
   product = product, window = window, pair = pair, array = product, deep = product,
   bounded = product, lasting = lasting, sums = sums, spread = spread,
+  stacked = function() return random() < 0.5 and spread() or sums() end,
 }
 
 small.kinds = { "product", "window", "pair", "array", "deep" }
 -- With bounds of loops, persistent tensors, shared loops over variables in sums, shared loops over
--- instances.
-small.special = { "bounded", "lasting", "sums", "spread" }
+-- instances, two memories below each other with loops that einsums share.
+small.special = { "bounded", "lasting", "sums", "spread", "stacked" }
 
-local two_einsums = { pair = true, lasting = true, sums = true, spread = true }
+small.all = table.move(small.special, 1, #small.special, #small.kinds + 1,
+  table.move(small.kinds, 1, #small.kinds, 1, {}))
+
+local two_einsums = { pair = true, lasting = true, sums = true, spread = true, stacked = true }
 
 --- Whether cases of a kind have two einsums, and so many mappings.
 ---@param kind string
@@ -128,7 +132,8 @@ local function levels_of(kind)
     }
   end
   if kind == "spread" then levels[3].fanout[2] = nil end
-  if kind == "array" or kind == "bounded" or kind == "deep" or kind == "spread" then
+  if kind ~= "product" and kind ~= "window" and kind ~= "pair" and kind ~= "lasting"
+    and kind ~= "sums" then
     levels[#levels + 1] = store("Reg", 8 * pick { 2, 3, 4 }, 0.5)
   end
   levels[#levels + 1] = {
@@ -162,7 +167,13 @@ local function inner(names, kind, e)
   for _, name in ipairs(names) do
     if name ~= "Y" then private[#private + 1] = name end
   end
-  return kind == "spread" and { pick(private) } or { "Y", pick(private) }
+  if kind == "spread" or kind == "stacked" then return { pick(private) } end
+  return { "Y", pick(private) }
+end
+
+local function innermost(names, kind)
+  if kind == "stacked" then return { "Y", random() < 0.5 and pick(names) or nil } end
+  return { kind == "spread" and "Y" or pick(names) }
 end
 
 local function path_of(e, kind, levels)
@@ -174,7 +185,7 @@ local function path_of(e, kind, levels)
     hold = {
       Main = { must_hold = outer(names, kind, e), may_hold = names },
       Buf = { must_hold = some, may_hold = {} },
-      Reg = { must_hold = { kind == "spread" and "Y" or pick(names) }, may_hold = {} },
+      Reg = { must_hold = innermost(names, kind), may_hold = {} },
     },
   }
   if kind == "spread" then

@@ -84,10 +84,23 @@ local function joined(list, ...)
   return longer
 end
 
--- The loops between holders below a node, place after place, as long as what is in between is a
--- holder of a shared tensor that has to stand below the node.
+-- Whether a holder may stand above another one in a mapping of which there is no template with the
+-- two in that order: an outermost one of a shared tensor that has to stand below.
+local function may_be_above(template, at, i)
+  local way, holder, node = template.way, template.nodes[at], template.nodes[i]
+  local rises = node.backs and node.tensor.shared and holds.precedes(way, holder, node)
+  if not rises or not holds.sinks_past(way, holder, node) then return rises or false end
+  for k = i + 1, #template.nodes do
+    local other = template.nodes[k]
+    if other.tensor and other.backs and other.tensor.shared then return true end
+  end
+  return false
+end
+
+-- The loops between holders below a node, place after place, as long as what is in between may
+-- stand above the node.
 local function places_below(template, at, number, loops)
-  local way, list, place = template.way, {}, {}
+  local list, place = {}, {}
   for i = at + 1, #template.nodes do
     local node = template.nodes[i]
     if node.variable then
@@ -95,8 +108,7 @@ local function places_below(template, at, number, loops)
       place[#place + 1] = loops[number]
     else
       list[#list + 1], place = place, {}
-      local rises = node.backs and node.tensor.shared
-      if not rises or not holds.precedes(way, template.nodes[at], node) then return list end
+      if not may_be_above(template, at, i) then return list end
     end
   end
   list[#list + 1] = place

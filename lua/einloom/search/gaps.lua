@@ -38,7 +38,8 @@ local function any_shared(list)
 end
 
 local function region_of(way, h)
-  return h and way.levels[h.level].region or way.levels[#way.levels].region
+  if not h then return way.levels[#way.levels].region end
+  return h.region or way.levels[h.level].region
 end
 
 -- The next holder that is no toll, from position i on.
@@ -95,13 +96,13 @@ function gaps.candidates(way, order, j, free, split)
   local above, below = order[j], next_store(order, j + 1)
   local shared = any_shared(waiting)
   local how = { fused = (shared or split) and way.max_fused_loops > 1 or false, above = {} }
-  if shared and way.max_fused_loops == 0 then return list, how end
+  if shared and way.max_fused_loops == 0 or above and above.sealed then return list, how end
   local spreads = above and region_of(way, above) < region_of(way, order[j + 1])
   if not spreads and above and above.toll then return list, how end
   for _, v in ipairs(way.variables) do
     local useful = gaps.indexes_all(waiting, v) and gaps.indexed_by_all(once, v)
     local rises = above and not above.backs and above.tensor.relevancy[v] == "relevant"
-      and free(j - 1)
+      and free(j - 1) and not (order[j - 1] and order[j - 1].sealed)
     if how.fused then
       how.above[v] = rises and way.one_fused_loop
     elseif useful and not spreads then
@@ -288,8 +289,9 @@ end
 ---@param j integer
 ---@return einloom.TemplateLoop[]
 function gaps.spatial_loops(way, order, j)
-  local from = j > 0 and region_of(way, order[j]) or 0
-  local to, list = region_of(way, order[j + 1]), {}
+  local above, list = order[j], {}
+  if above and above.sealed then return list end
+  local from, to = above and region_of(way, above) or 0, region_of(way, order[j + 1])
   local waiting = gaps.unheld(way, order, j)
   for index, level in ipairs(way.levels) do
     for _, dim in ipairs(level.region > from and level.region <= to and level.dims or {}) do

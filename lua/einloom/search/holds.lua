@@ -10,6 +10,8 @@ local holds = {}
 ---@field backs boolean the outermost holder of its tensor
 ---@field must boolean held because it has to be
 ---@field toll boolean
+---@field sealed? boolean no loops stand right below
+---@field region? integer fanouts above, where these are others than those of its level
 
 -- What a level has to hold and may hold besides, given what those above it hold; nil where it
 -- cannot hold what it has to.
@@ -90,6 +92,51 @@ function holds.precedes(way, a, b)
   if a.tensor == b.tensor then return a.level < b.level end
   if a.level > b.level then return false end
   return way.force_order or a.toll or b.toll
+end
+
+-- Whether dimensions with loops between two regions ask for a share of their instances.
+local function asks_between(way, from, to)
+  for _, level in ipairs(way.levels) do
+    for _, dim in ipairs(level.region > from and level.region <= to and level.dims or {}) do
+      if dim.min_fraction > 0 then return true end
+    end
+  end
+  return false
+end
+
+--- Whether a holder right above the last outermost holder of a shared tensor sinks, in a mapping,
+--- as one right below it, if no loop is in between: the other one stands above a split.
+---@param way einloom.SearchWay
+---@param h einloom.Holder
+---@param last einloom.Holder
+---@return boolean
+function holds.sinks_past(way, h, last)
+  return not (h.backs or h.toll or way.is_copy)
+    and not asks_between(way, way.levels[h.level].region, way.levels[last.level].region)
+end
+
+--- An order of holders with one behind the last outermost holder of a shared tensor that it stands
+--- above, and without loops in between; nil where the holder would not sink there or where it may
+--- stand there anyway.
+---@param way einloom.SearchWay
+---@param order einloom.Holder[]
+---@return einloom.Holder[]?
+function holds.behind_shared(way, order)
+  local last = #order
+  while last > 0 and not (order[last].backs and order[last].tensor.shared) do last = last - 1 end
+  local at, needed = last, false
+  while at > 0 and order[at].backs and order[at].tensor.shared do at = at - 1 end
+  local h = order[at]
+  if last == 0 or not h or not holds.sinks_past(way, h, order[last]) then return nil end
+  local result = table.move(order, 1, #order, 1, {})
+  for i = at + 1, last do
+    needed = needed or holds.precedes(way, h, order[i])
+    local region = way.levels[h.level].region
+    result[i - 1] = setmetatable({ sealed = true, region = region }, { __index = order[i] })
+  end
+  local region = way.levels[order[last].level].region
+  result[last] = setmetatable({ region = region }, { __index = h })
+  return needed and result or nil
 end
 
 -- A holder right under another one of its tensor that needed not be there: the outer is useless.

@@ -38,7 +38,7 @@ local function complete(way, order, places, n_shared)
   end
   for j = math.max(gaps.last_backing(order), places.first), #order do
     local own, once = places[j], gaps.fetched_once(way, order, j)
-    for _, v in ipairs(way.variables) do
+    for _, v in ipairs(order[j] and order[j].sealed and {} or way.variables) do
       if not has[v] and gaps.indexed_by_all(once, v) then
         if own == places[j] then own = gaps.copy(own) end
         own[#own + 1], has[v] = v, true
@@ -137,14 +137,17 @@ local function arrange(way, order, n_first, visit)
 end
 
 local function each_of_way(way, seen, visit)
+  local function visit_new(template)
+    local key = signature(template)
+    if seen[key] then return end
+    seen[key] = true
+    visit(template)
+  end
   holds.each(way, function(list)
     holds.orders(way, list, function(order, n_first)
-      arrange(way, order, n_first, function(template)
-        local key = signature(template)
-        if seen[key] then return end
-        seen[key] = true
-        visit(template)
-      end)
+      arrange(way, order, n_first, visit_new)
+      local other = holds.behind_shared(way, order)
+      if other then arrange(way, other, n_first, visit_new) end
     end)
   end)
 end
