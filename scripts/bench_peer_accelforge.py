@@ -76,11 +76,12 @@ def dimension(level, dim, place, paths, copies, renames):
         for own in path["fanout"].get(level["name"], []):
             if own["dim"] == dim["dim"]:
                 known(own, "dim", "count", "loops_must_reuse", "multicast_tensors",
-                      "min_fraction_used")
+                      "min_fraction_used", "loop_bounds")
                 given[path["einsum"]] = own
     name = f"{place}_{dim['dim']}"
     shares = [d["min_fraction_used"] for e, d in given.items() if e not in copies]
     counts = [d["count"] for d in given.values()] + [dim["count"]]
+    bounds = [d.get("loop_bounds", []) for d in given.values()] or [[]]
     return {
         "name": dim["dim"],
         "fanout": same(counts, "a count of instances"),
@@ -89,6 +90,9 @@ def dimension(level, dim, place, paths, copies, renames):
             f"loops_{name}", {e: d["loops_must_reuse"] for e, d in given.items()}),
         "may_reuse": renames.add(
             f"cast_{name}", {e: d["multicast_tensors"] for e, d in given.items()}),
+        "loop_bounds": [
+            {"expression": " | ".join(b["variables"]), "operator": b["op"], "value": b["value"]}
+            for b in same(bounds, "a bound of loops")],
     }
 
 
@@ -100,21 +104,23 @@ def widths(level, place, paths, renames):
         known(own, "bits_per_value")
         tensors = own.get("bits_per_value", level.get("bits_per_value", {}))
         for tensor, bits in tensors.items():
-            sets.setdefault(bits, {}).setdefault(path["einsum"], []).append(tensor)
+            if tensor in path["tensors"]:
+                sets.setdefault(bits, {}).setdefault(path["einsum"], []).append(tensor)
     return {renames.add(f"width_{place}_{bits}", own): bits for bits, own in sets.items()}
 
 
 def held(level, place, paths, renames):
     """What a level keeps: tensors by name, or those that other levels do not keep."""
-    must, may, others = {}, {}, []
+    must, may, once, others = {}, {}, {}, []
     for path in paths:
         own = path["hold"].get(level["name"])
         if own is None:
             if level["name"] in path["levels"]:
                 raise Refused(f"{level['name']} says nothing about {path['einsum']}")
             continue
-        known(own, "must_hold", "may_hold")
+        known(own, "must_hold", "may_hold", "no_refetch_from_above")
         may[path["einsum"]] = own["may_hold"]
+        once[path["einsum"]] = own.get("no_refetch_from_above", [])
         if isinstance(own["must_hold"], dict):
             others.append(tuple(own["must_hold"]["all_not_held_in"]))
         else:
@@ -123,7 +129,10 @@ def held(level, place, paths, renames):
         raise Refused(f"what {level['name']} must hold differs by einsum")
     keep = (f"~({' | '.join(same(others, 'what is kept'))})" if others
             else renames.add(f"must_{place}", must))
-    return {"keep": keep, "may_keep": renames.add(f"may_{place}", may)}
+    result = {"keep": keep, "may_keep": renames.add(f"may_{place}", may)}
+    if any(once.values()):
+        result["no_refetch_from_above"] = renames.add(f"once_{place}", once)
+    return result
 
 
 def actions(level):
@@ -195,13 +204,16 @@ def einsum_of(given, renames):
 
 def limit(mapper, limits):
     known(limits, "max_shared_loops", "max_shared_loops_per_rank", "temporal_factors",
-          "spatial_factors", "objective_slack", "usage_slack")
+          "spatial_factors", "objective_slack", "usage_slack", "force_memory_hierarchy_order",
+          "explore_loop_orders")
     mapper.max_fused_loops = number(limits["max_shared_loops"])
     mapper.max_fused_loops_per_rank_variable = number(limits["max_shared_loops_per_rank"])
     mapper.explore_imperfect_temporal_loops = limits["temporal_factors"] == "imperfect"
     mapper.explore_imperfect_spatial_loops = limits["spatial_factors"] == "imperfect"
     mapper.objective_tolerance = limits.get("objective_slack", 0)
     mapper.resource_usage_tolerance = limits.get("usage_slack", 0)
+    mapper.force_memory_hierarchy_order = limits.get("force_memory_hierarchy_order", True)
+    mapper.explore_loop_orders = limits.get("explore_loop_orders", True)
 
 
 def paths_of(case):

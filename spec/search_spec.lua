@@ -200,7 +200,7 @@ end)
 describe("recorded searches", function()
   -- Those that are quick under a sanitizer too; scripts/bench map takes all.
   it("are matched", function()
-    for _, name in ipairs { "cases", "cases_timeloop" } do
+    for _, name in ipairs { "cases", "cases_random", "cases_timeloop" } do
       local raw, quick = decode(name), setmetatable({}, core.json.array)
       for _, case in ipairs(raw.cases) do
         local counts = case.peer.counts
@@ -218,10 +218,11 @@ describe("recorded searches", function()
 
   it("cost what was recorded", function()
     local lines = {}
-    local summary = verify.files({ golden "cases", golden "cases_timeloop" }, "totals",
+    local summary = verify.files(
+      { golden "cases", golden "cases_random", golden "cases_timeloop" }, "totals",
       function(l) lines[#lines + 1] = l end)
     assert.are.equal("", table.concat(lines, "\n"))
-    assert.are.equal(81, summary.passed)
+    assert.are.equal(121, summary.passed)
   end)
 
   it("fail when they are spoiled", function()
