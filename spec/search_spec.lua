@@ -274,6 +274,20 @@ describe("a search", function()
     assert.is_table(read.from_json(raw))
   end)
 
+  it("takes what a path says of a level for what the level says", function()
+    local function energy(widths, own)
+      local raw = case_of "chain1_simple_E"
+      local level, path = raw.hardware.levels[2], raw.hardware.paths[1]
+      level.bits_per_value, path.overrides = widths, own and { [level.name] = own }
+      return read.space(read.from_json(raw)):search().points[1].energy
+    end
+    local plain, wide = energy(), energy { T0 = 16, W0 = 16 }
+    assert.is_true(wide > plain)
+    assert.are.equal(plain, energy({ T0 = 16, W0 = 16 }, { bits_per_value = { T0 = 8 } }))
+    assert.are.equal(plain, energy({ T0 = 16, W0 = 16 }, { bits_per_value = {} }))
+    assert.are.equal(wide, energy({ T0 = 16, W0 = 16 }, {}))
+  end)
+
   it("refuses bounds of loops that differ by einsum", function()
     local raw = case_of "nvdla_matmuls_E"
     local function bound(i, value)

@@ -250,15 +250,11 @@ local function add_holding(definition, raw, nodes)
   end
 end
 
+-- What a path says of a level takes the place of what the level says.
 local function own_bits(level, path)
-  local bits = {}
-  for tensor, n in pairs(level.bits_per_value or {}) do bits[tensor] = n end
   local over = path and (path.overrides or {})[level.name]
-  if over then
-    check(over, "overrides." .. level.name, "bits_per_value")
-    for tensor, n in pairs(over.bits_per_value) do bits[tensor] = n end
-  end
-  return bits
+  if over then check(over, "overrides." .. level.name, "bits_per_value") end
+  return over and over.bits_per_value or level.bits_per_value or {}
 end
 
 -- Widths that differ between einsums, by renames with the width in their names.
