@@ -17,6 +17,7 @@
 static lua_State *interrupted;
 static loom_ctx *volatile searching;
 static volatile sig_atomic_t caught;
+static volatile sig_atomic_t was_interrupted;
 
 /* ---- Lua ---------------------------------------------------------------------------------- */
 
@@ -36,6 +37,7 @@ static void stop(lua_State *L, lua_Debug *info) {
   (void)info;
   lua_sethook(L, NULL, 0, 0);
   handle(SIGINT, on_interrupt);
+  was_interrupted = 1;
   luaL_error(L, "interrupted!");
 }
 
@@ -47,6 +49,10 @@ static void on_interrupt(int signal_number) {
 void interrupts_begin(lua_State *L) {
   interrupted = L;
   handle(SIGINT, on_interrupt);
+}
+
+bool interrupts_came(void) {
+  return was_interrupted != 0;
 }
 
 void interrupts_end(void) {

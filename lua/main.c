@@ -19,6 +19,9 @@
 #include "bind.h"
 #include "interrupts.h"
 
+/* The exit status of a program that Ctrl-C ends, as shells have it. */
+#define INTERRUPTED 130
+
 typedef struct arguments {
   int count;
   char **values;
@@ -129,6 +132,19 @@ static int protected_main(lua_State *L) {
   return 1;
 }
 
+static bool runs_script(const arguments *args) {
+  return args->count > 1 && (strcmp(args->values[1], "run") == 0 || is_script(args->values[1]));
+}
+
+/* Says what ended the program; the exit status. */
+static int fail(lua_State *L, const arguments *args) {
+  const char *message = lua_tostring(L, -1);
+  bool interrupted = interrupts_came() && !runs_script(args);
+  if (interrupted) message = "interrupted";
+  fprintf(stderr, "einloom: %s\n", message ? message : "error without a message");
+  return interrupted ? INTERRUPTED : EXIT_FAILURE;
+}
+
 /* Whether all that was printed has arrived; says so if not. */
 static bool output_arrived(void) {
   errno = 0;
@@ -153,8 +169,7 @@ int main(int argc, char **argv) {
   if (lua_pcall(L, 1, 1, 1) == LUA_OK) {
     status = lua_isinteger(L, -1) ? (int)lua_tointeger(L, -1) : EXIT_SUCCESS;
   } else {
-    const char *message = lua_tostring(L, -1);
-    fprintf(stderr, "einloom: %s\n", message ? message : "error without a message");
+    status = fail(L, &args);
   }
   interrupts_end();
   lua_close(L);

@@ -2,7 +2,9 @@
 /* The module einloom.core: opens the files of the binding in the order they need each other.
 **
 ** Invariant: nothing is shared by two Lua states. */
-#define _POSIX_C_SOURCE 199309L
+#define _XOPEN_SOURCE 700
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "bind.h"
@@ -36,6 +38,31 @@ static int l_clock(lua_State *L) {
   return 1;
 }
 
+/* core.file_kind(path) -> "file" and the path without symbolic links, "directory", "other" (a device, a
+** pipe, a link to nothing), or nil where nothing is there.  [-0, +2, v] */
+static int l_file_kind(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  struct stat about;
+  lua_settop(L, 1);
+  if (stat(path, &about) != 0) {
+    if (lstat(path, &about) == 0) {
+      lua_pushliteral(L, "other");
+    } else {
+      lua_pushnil(L);
+    }
+    return 1;
+  }
+  if (!S_ISREG(about.st_mode)) {
+    lua_pushstring(L, S_ISDIR(about.st_mode) ? "directory" : "other");
+    return 1;
+  }
+  char *real = realpath(path, NULL);
+  lua_pushliteral(L, "file");
+  lua_pushstring(L, real ? real : path);
+  free(real);
+  return 2;
+}
+
 /* [-0, +1, e] */
 int luaopen_einloom_core(lua_State *L) {
   luaL_checkversion(L);
@@ -45,6 +72,8 @@ int luaopen_einloom_core(lua_State *L) {
   lua_setfield(L, -2, "version");
   lua_pushcfunction(L, l_clock);
   lua_setfield(L, -2, "clock");
+  lua_pushcfunction(L, l_file_kind);
+  lua_setfield(L, -2, "file_kind");
   bind_open_error(L);
   bind_open_context(L);
   bind_open_expr(L);

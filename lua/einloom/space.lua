@@ -93,26 +93,18 @@ local function check_arguments(w, a)
   end
 end
 
--- Why nothing completes the mapping that was given: the message of the first einsum without a
--- template, and its kind.
-local function incomplete(self)
-  for i, step in ipairs(self.steps) do
-    if step.pattern and #self:list(i) == 0 then
-      return tostring(self.problems[i]), "no_mapping"
-    end
-  end
-end
-
 --- The space of mappings of a workload on an architecture. What the levels of the architecture keep
 --- and which loops its dimensions take limits it; options limit it further. Where nothing completes
 --- the mapping among the options, the answer is nil, a message and its kind.
 ---@param w einloom.Workload
 ---@param a einloom.Arch
 ---@param given? table options by name, see einloom.search.options
+---@param unlisted? boolean whether anything completes the mapping is not looked at, see
+--- Space:incomplete
 ---@return einloom.Space? space
 ---@return string? message
 ---@return string? kind
-function space.new(w, a, given)
+function space.new(w, a, given, unlisted)
   check_arguments(w, a)
   local all = space_options.of(given)
   for _, name in ipairs { "temporal_factors", "spatial_factors" } do
@@ -129,10 +121,9 @@ function space.new(w, a, given)
     case = case, workload = w, arch = a, options = all, steps = list, shapes = shapes,
     shape_of = shape_of, lists = {}, nests = {}, problems = {},
   }, Space)
-  if all.mapping then
-    local message, kind = incomplete(self)
-    if message then return nil, message, kind end
-  end
+  local message, kind
+  if not unlisted then message, kind = self:incomplete() end
+  if message then return nil, message, kind end
   return self
 end
 
@@ -147,6 +138,18 @@ function Space:list(i)
     self.lists[i] = list
   end
   return self.lists[i]
+end
+
+--- Why nothing completes the mapping among the options: the message of the first einsum without a
+--- template, and its kind.
+---@return string? message
+---@return string? kind
+function Space:incomplete()
+  for i, step in ipairs(self.options.mapping and self.steps or {}) do
+    if step.pattern and #self:list(i) == 0 then
+      return tostring(self.problems[i]), "no_mapping"
+    end
+  end
 end
 
 --- Units of work: every template of every shape, in an order that depends on the input alone.

@@ -5,6 +5,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local written = require "einloom.written"
 
 local certify = {}
 
@@ -42,18 +43,18 @@ function certify.refused(space)
 end
 
 --- Writes a certificate of what a search found to a file; nil, a message and its kind where it
---- cannot be proved. Returns the number of lines.
+--- cannot be proved: then what was there stays. Returns the number of lines.
 ---@param found einloom.Found
 ---@param path string
 ---@param watch? fun(state: { text: string }): string? called every millisecond or so with what is
---- done at the time; a text ends the proof, which leaves no file, and says why
+--- done at the time; a text ends the proof, which leaves the file as it was, and says why
 ---@return integer? lines
 ---@return string? message
 ---@return string? kind
 function certify.write(found, path, watch)
   local refused = certify.refused(found.space)
   if refused then return nil, refused, "certificate" end
-  local file, message = io.open(path, "wb")
+  local file, message = written.open(path)
   if not file then return nil, message, "file" end
   local n = 0
   local function write(data)
@@ -63,14 +64,16 @@ function certify.write(found, path, watch)
   end
   local producer = require "einloom.certify.producer"
   local state = { text = "proving" }
-  local result = table.pack(answer(watched(watch, state, function()
+  local tried = table.pack(watched(watch, state, function()
     producer.run(found.space, found.points, write, state)
-  end)))
-  local closed, problem = file:close()
+  end))
+  if not tried[1] and not errors.is(tried[2]) then file:drop() end
+  local result = table.pack(answer(table.unpack(tried, 1, tried.n)))
   if result[2] then
-    os.remove(path)
+    file:drop()
     return table.unpack(result, 1, 3)
   end
+  local closed, problem = file:close()
   if not closed then return nil, problem, "file" end
   return n
 end

@@ -10,6 +10,8 @@ local terminal = require "einloom.cli.terminal"
 
 local answer = {}
 
+local no_proof = "no certificate: the search was stopped before its end"
+
 local reasons = { interrupt = "Ctrl-C", time = "the limit of time" }
 
 -- The least that the value of the objective can be, where there is one value.
@@ -19,17 +21,22 @@ local function bound_of(search, p)
   return require "einloom.search.goals".values(case, p.bound)[1]
 end
 
-local function value_of(search, p)
-  return p.best and require "einloom.search.goals".values(search.space.case, p.best)[1]
+-- The value of the objective, as the analysis of the best mapping has it.
+local function value_of(search, points)
+  local case = search.space.case
+  if not points[1] or case.objective.is_front then return nil end
+  local numbers = require "einloom.show.found".numbers(points[1])
+  return require "einloom.search.goals".values(case, numbers)[1]
 end
 
 -- Lines about how the search went.
-local function notes_of(search, stopped, strategy)
-  local p = search:progress()
-  local notes = { ("%s by %s: %d candidates in %s"):format(search.space.case.objective.text,
-    strategy, p.candidates, progress.duration(p.seconds)) }
+local function notes_of(search, points, stopped, given)
+  local p, sessions = search:progress(), given.sessions
+  local notes = { ("%s by %s: %d candidates in %s%s"):format(search.space.case.objective.text,
+    given.strategy, p.candidates, progress.duration(p.seconds), sessions and sessions.n > 1
+    and ("; %d sessions, %s"):format(sessions.n, progress.duration(sessions.seconds)) or "") }
   if stopped then
-    local bound, best = bound_of(search, p), value_of(search, p)
+    local bound, best = bound_of(search, p), value_of(search, points)
     notes[2] = ("stopped by %s: the best so far%s"):format(reasons[stopped] or stopped,
       bound and best and ", " .. progress.gap(best, bound) or "")
   end
@@ -51,9 +58,9 @@ function answer.about(search, stopped, strategy)
 end
 
 -- The same, and what was found and fell of a whole space.
-local function about_whole(search, stopped, strategy)
+local function about_whole(search, points, stopped, strategy)
   local p, about = search:progress(), answer.about(search, stopped, strategy)
-  about.bound, about.best = bound_of(search, p), value_of(search, p)
+  about.bound, about.best = bound_of(search, p), value_of(search, points)
   about.fallen = {}
   for rule, n in pairs(p.falls and p.falls.rules or p.fallen) do
     about.fallen[rule] = math.tointeger(n) or n
@@ -112,13 +119,42 @@ local function nothing(search, strategy)
   terminal.complain(table.concat(lines, "\n  "))
 end
 
---- The points found, analysed as `einloom eval` does.
----@param search einloom.Search
+--- Mappings that a store keeps as the best so far, analysed; those that cannot be are left out.
+---@param space einloom.Space
+---@param list { mapping: string }[]
 ---@return einloom.FoundPoint[]
-function answer.points(search)
-  local space = search.space
-  return require "einloom.show.found".points(search:found(), space.options.model,
-    space.case.objective.names)
+function answer.known(space, list)
+  local show, points = require "einloom.show.found", {}
+  for _, entry in ipairs(list) do
+    local ok, mapping = pcall(require "einloom".mapping, entry.mapping)
+    points[#points + 1] = ok and show.point(space, mapping) or nil
+  end
+  return points
+end
+
+-- The best of points, those of the first list before equal ones.
+local function best_of(space, ...)
+  local show, best, list = require "einloom.show.found", {}, {}
+  for _, points in ipairs { ... } do
+    for _, point in ipairs(points) do
+      local numbers = show.numbers(point)
+      numbers.point = point
+      best = require "einloom.search.kept".with(space.case, best, numbers)
+    end
+  end
+  for i, numbers in ipairs(best) do list[i] = numbers.point end
+  return show.sorted(list)
+end
+
+--- The points found, analysed as `einloom eval` does. Of a search that is not at its end, they are
+--- not worse than what was known before.
+---@param search einloom.Search
+---@param known? einloom.FoundPoint[]
+---@return einloom.FoundPoint[]
+function answer.points(search, known)
+  local points = require "einloom.show.found".points(search:found())
+  if not search.stopped and search.finished or #(known or {}) == 0 then return points end
+  return best_of(search.space, points, known)
 end
 
 -- Seconds that a search with a limit of time has left over for its proof.
@@ -129,7 +165,7 @@ end
 -- Writes the proof that nothing is better; the status of the command.
 local function write_certificate(search, stopped, args)
   if stopped then
-    terminal.complain("no certificate: the search was stopped before its end")
+    terminal.complain(no_proof)
     return terminal.STOPPED
   end
   local found, write = search:found(), require "einloom.certify".write
@@ -154,10 +190,10 @@ end
 local function print_points(search, points, stopped, given, json)
   local show = require "einloom.show.found"
   if json then
-    local about = about_whole(search, stopped, given.strategy)
+    local about = about_whole(search, points, stopped, given.strategy)
     terminal.say(show.json(points, about))
   else
-    terminal.say(show.script(points, notes_of(search, stopped, given.strategy), given,
+    terminal.say(show.script(points, notes_of(search, points, stopped, given), given,
       search.space.options.model))
   end
 end
@@ -181,12 +217,24 @@ function answer.declare(command)
   command:flag("--json", "Print the answer as JSON: cases with their results, what was searched.")
 end
 
+--- Says that a command was stopped with nothing to show.
+---@param stopped string
+---@param args { certificate: string? }
+---@return integer status
+function answer.complain(stopped, args)
+  terminal.complain(("stopped by %s before anything was found"):format(
+    reasons[stopped] or stopped))
+  if args.certificate then terminal.complain(no_proof) end
+  return terminal.STOPPED
+end
+
 --- Prints points and writes their certificate; the status of the command.
 ---@param search einloom.Search
 ---@param points einloom.FoundPoint[]
 ---@param stopped? string what ended the search early
----@param given { source: string[], names: string[], strategy: string } how a script gets workload
---- and architecture; what the strategy is called
+---@param given { source: string[], names: string[], strategy: string, sessions: table? } how a
+--- script gets workload and architecture; what the strategy is called; of a store, how many
+--- sessions there were and their seconds
 ---@param args { json: boolean?, certificate: string?, time_limit: string? }
 ---@return integer
 function answer.give(search, points, stopped, given, args)
@@ -195,8 +243,7 @@ function answer.give(search, points, stopped, given, args)
     print_points(search, points, stopped, given, args.json)
   end
   if #points == 0 and stopped then
-    terminal.complain(("stopped by %s before anything was found"):format(
-      reasons[stopped] or stopped))
+    answer.complain(stopped, {})
   elseif #points == 0 then
     nothing(search, given.strategy)
     status = terminal.FAILED

@@ -18,14 +18,68 @@ local function interrupts()
   return { catch = function() end, caught = function() return nil end, release = function() end }
 end
 
--- One step; false at the end, and the reason why it came early.
-local function step(search, signals)
-  local more = search:step()
-  local caught = signals.caught()
-  if caught then
-    search:stop(caught)
-    return false, caught
+-- Instructions of Lua between two looks at what came: well under a millisecond.
+local look_every = 2000
+
+---@class einloom.Catch Ctrl-C, SIGTERM and a timer, from drive.catch on
+---@field began number by core.clock
+---@field time? number seconds
+local Catch = {}
+Catch.__index = Catch
+
+--- Catches Ctrl-C, SIGTERM and the end of `time` seconds till it is released.
+---@param time? number
+---@return einloom.Catch
+function drive.catch(time)
+  local signals = interrupts()
+  local self = setmetatable({ signals = signals, began = core.clock(), time = time }, Catch)
+  self.caught = signals.caught
+  signals.catch(core.default, time)
+  return self
+end
+
+--- Signals do again what they did before. More than once does nothing.
+function Catch:release()
+  if self.released then return end
+  self.released = true
+  self.signals.release()
+end
+Catch.__close = Catch.release
+
+--- Seconds of the limit that are left.
+---@return number?
+function Catch:left()
+  return self.time and math.max(self.time - (core.clock() - self.began), 0)
+end
+
+--- Calls work(...), which is ended wherever it is in Lua or in a long call of the core when
+--- something is caught: then the answer is the reason ("interrupt", "time"), else nil.
+---@param work function
+---@return string? caught
+function Catch:during(work, ...)
+  local hook, mask, count = debug.gethook()
+  debug.sethook(function()
+    local why = self.caught()
+    if why then error({ kind = "stopped", why = why, message = "stopped" }, 0) end
+  end, "", look_every)
+  local ok, problem = pcall(work, ...)
+  debug.sethook(hook, mask, count)
+  if ok then return nil end
+  if type(problem) == "table" and problem.kind == "stopped" and self.caught() then
+    return self.caught()
   end
+  return error(problem, 0)
+end
+
+-- One step; false at the end, and the reason why it came early.
+local function step(search, caught)
+  local ok, more = pcall(search.step, search)
+  local why = caught()
+  if why then
+    search:stop(why)
+    return false, why
+  end
+  if not ok then error(more, 0) end
   return more, search:progress().stopped
 end
 
@@ -34,26 +88,26 @@ local function show(search, time, width)
   terminal.write_error("\r\27[K" .. line:sub(1, width - 1))
 end
 
---- Runs the search; why it was stopped before its end ("interrupt" or "time"), or nil.
+--- Runs the search; why it was stopped before its end ("interrupt" or "time"), or nil. What is
+--- caught is released.
 ---@param search einloom.Search
----@param options { time: number?, shown: boolean, keep: fun() } with seconds; whether lines about
---- the search are shown; what keeps its position, before anything is said about it
+---@param options { catch: einloom.Catch, shown: boolean, keep: fun() } whether lines about the
+--- search are shown; what keeps its position, before anything is said about it
 ---@return string? stopped
 function drive.run(search, options)
-  local signals, last = interrupts(), core.clock()
+  local catch <close>, last = options.catch, core.clock()
   local width = options.shown and terminal.width()
-  signals.catch(core.default, options.time)
-  search.interrupted = signals.caught
+  search.interrupted = catch.caught
   local ok, more, stopped
   repeat
-    ok, more, stopped = pcall(step, search, signals)
+    ok, more, stopped = pcall(step, search, catch.caught)
     if ok and core.clock() - last >= pace then
       options.keep()
-      if options.shown then show(search, options.time, width) end
+      if options.shown then show(search, catch.time, width) end
       last = core.clock()
     end
   until not ok or not more
-  signals.release()
+  catch:release()
   if options.shown then terminal.write_error "\r\27[K" end
   if not ok then error(more, 0) end
   return stopped ~= "evaluations" and stopped or nil
@@ -66,19 +120,18 @@ end
 ---@return string? caught "interrupt" or "time", where that came meanwhile
 ---@return any ... what the work returned
 function drive.watch(work, options)
-  local signals, last = interrupts(), core.clock()
+  local catch <close>, last = drive.catch(options.time), core.clock()
   local width = options.shown and terminal.width()
   local function watch(state)
     if options.shown and core.clock() - last >= pace then
       terminal.write_error("\r\27[K" .. state.text:sub(1, width - 1))
       last = core.clock()
     end
-    return signals.caught()
+    return catch.caught()
   end
-  signals.catch(core.default, options.time)
   local result = table.pack(pcall(work, watch))
-  local caught = signals.caught()
-  signals.release()
+  local caught = catch.caught()
+  catch:release()
   if options.shown then terminal.write_error "\r\27[K" end
   if not result[1] then error(result[2], 0) end
   return caught, table.unpack(result, 2, result.n)

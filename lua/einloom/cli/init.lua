@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The command `einloom`. Exit status: 0 done, 1 an error or a failed check, 2 wrong usage, 75 a
--- search was stopped before its end.
+-- search was stopped before its end, 130 Ctrl-C ended another command.
 -- A command is a module of this folder: declare(parser) says what it takes, run(args) gives the
 -- exit status.
 
@@ -59,8 +59,13 @@ end
 
 local function traceback(problem)
   if type(problem) == "table" and problem.kind then return problem end
+  if type(problem) == "string" and problem:find "interrupted!$" then
+    return { kind = "interrupted", message = "interrupted" }
+  end
   return debug.traceback(tostring(problem), 2)
 end
+
+local statuses = { usage = terminal.USAGE, interrupted = terminal.INTERRUPTED }
 
 --- Runs the command with its arguments.
 ---@param arguments string[]
@@ -75,7 +80,7 @@ function cli.main(arguments, streams)
   for name, value in pairs(before) do conventions.defaults[name] = value end
   if ok then return answer end
   terminal.complain(terminal.message_of(answer))
-  return type(answer) == "table" and answer.kind == "usage" and terminal.USAGE or terminal.FAILED
+  return type(answer) == "table" and statuses[answer.kind] or terminal.FAILED
 end
 
 return cli

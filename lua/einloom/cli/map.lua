@@ -46,7 +46,14 @@ end
 local function strategy_of(name)
   if not name:match "%.lua$" then return name, { strategy = name } end
   local text = input.read_file(name)
-  return input.run_lua(name, text)[1], { strategy = name, text = text }
+  local strategy = input.run_lua(name, text)[1]
+  local has_search = type(strategy) == "table" and type(strategy.search) == "function"
+  if not has_search and type(strategy) ~= "function" then
+    terminal.fail("script", ("the script should return a strategy, a function or a table with a "
+      .. "function `search`, not %s"):format(strategy == nil and "nothing" or "a "
+      .. type(strategy)), name)
+  end
+  return strategy, { strategy = name, text = text }
 end
 
 -- Options of the search, and those that make it what it is, as plain data.
@@ -88,17 +95,22 @@ local function shard_of(args)
   return shard
 end
 
-local function open_store(args, space, shard, given, identity)
-  if not args.store then return nil end
+-- What a store says it is of.
+local function store_data(space, identity)
   local data = require "einloom.store.problem".data(space)
   data.search = identity
-  local units = args.strategy == "optimal" and space:units() or {}
-  return require "einloom.store".open(args.store, {
-    identity = data, shard = shard, source = { lines = given.source, names = given.names },
-  }, units)
+  return data
 end
 
--- A search, and what it does before anything is said about it.
+local function open_store(work, path)
+  local given = work.given
+  return require "einloom.store".open(path, {
+    identity = work.identity, shard = work.shard,
+    source = { lines = given.source, names = given.names },
+  }, work.units)
+end
+
+-- A search, and what keeps where it stands.
 local function start(space, options, shard, kept)
   if options.strategy == "optimal" then
     options.ledger = require "einloom.store.ledger".new(shard, kept)
@@ -110,6 +122,33 @@ local function start(space, options, shard, kept)
     and require "einloom.store".trust(kept.path, space.resume, space, position, limits)
     or space:search(options)
   return search, function() if kept then kept:keep_position(search:save()) end end
+end
+
+-- ---- the best so far in a store ---------------------------------------------------------------
+
+-- Seconds between two times at which the best so far is kept; what keeping takes, at most.
+local keep_every, keep_share = 1, 0.05
+
+-- Keeps the best so far whenever there is a new one, and not too often.
+local function keeper(kept, search, known)
+  local last, due = search.points, 0
+  return function()
+    local now = core.clock()
+    if not kept or search.points == last or now < due then return end
+    last = search.points
+    kept:keep_answer(answer.kept(answer.points(search, known)))
+    due = core.clock() + math.max(keep_every, (core.clock() - now) / keep_share)
+  end
+end
+
+-- What the store of a search holds that was stopped before it was opened.
+local function peek(args, space, shard, identity)
+  local store = require "einloom.store"
+  local ok, list = pcall(function()
+    local kept <close> = store.read(args.store)
+    return store.is_of(kept, { identity = identity, shard = shard }) and kept:answer() or {}
+  end)
+  return ok and answer.known(space, list) or {}
 end
 
 -- ---- the command ----------------------------------------------------------------------------
@@ -132,9 +171,19 @@ local function about_shard(search, shard, kept, stopped)
   }
 end
 
+-- The same of one that was stopped before its store was open.
+local function about_early(args, shard, stopped)
+  return {
+    schema = "shard/1", shard = shard, store = args.store, points = 0, seconds = 0,
+    search = { strategy = "optimal", stopped = stopped },
+  }
+end
+
+local function encoded(about) return core.json.encode(about, { indent = 2, sort_keys = true }) end
+
 local function say_shard(about, json)
   if json then
-    terminal.say(core.json.encode(about, { indent = 2, sort_keys = true }))
+    terminal.say(encoded(about))
   else
     local units, stopped = about.units, about.search.stopped
     terminal.say(("-- shard %d/%d: %d of its %d units explored (%d in all), %d points in %s%s")
@@ -144,28 +193,93 @@ local function say_shard(about, json)
   return about.search.stopped and terminal.STOPPED or terminal.OK
 end
 
-function map.run(args)
-  terminal.print_to_err()
-  input.run_first(args.with)
-  local shard = shard_of(args)
+---@class einloom.MapWork what a command line comes to, as far as it is known
+---@field shard einloom.Shard
+---@field given? table of problem.read
+---@field space? einloom.Space
+---@field options? table of the search
+---@field identity? table of the store
+---@field units? einloom.SearchUnit[] for the store
+---@field kept? einloom.Store
+---@field known? einloom.FoundPoint[] the best so far of the store
+---@field search? einloom.Search
+---@field keep? fun()
+
+-- What is searched; it may be ended at any point.
+local function prepare(work, args)
   local inputs = read_files(args)
-  if args.store then outputs.check("--store", args.store, inputs) end
-  local given = problem.read(args.files, args.case)
-  local space = problem.space(given, args)
+  work.given = problem.read(args.files, args.case)
+  work.given.strategy = args.strategy
+  local space = problem.space(work.given, args)
   inputs[#inputs + 1] = args.store
   answer.check(space, args, inputs)
   local options, identity = search_options(args)
-  given.strategy = args.strategy
-  local kept <close> = open_store(args, space, shard, given, identity)
-  local search, keep = start(space, options, shard, kept)
-  local stopped = drive.run(search, {
-    time = options.time, shown = terminal.is_terminal(), keep = keep,
+  if args.store then work.identity = store_data(space, identity) end
+  work.space, work.options = space, options
+  problem.check(space, args)
+  work.units = args.store and args.strategy == "optimal" and space:units() or {}
+end
+
+-- The search, in the store that is open.
+local function begin(work)
+  if work.kept then work.known = answer.known(work.space, work.kept:answer()) end
+  work.options.time = work.catch:left()
+  work.search, work.keep = start(work.space, work.options, work.shard, work.kept)
+end
+
+-- The answer of a command that was stopped before its search began.
+local function give_early(work, args, stopped)
+  if work.shard.of > 1 and args.json then
+    terminal.say(encoded(about_early(args, work.shard, stopped)))
+  end
+  if not work.space or work.shard.of > 1 then return answer.complain(stopped, args) end
+  local known = work.known
+    or work.identity and peek(args, work.space, work.shard, work.identity) or {}
+  local search = work.search or work.space:search { strategy = work.options.strategy }
+  search:stop(stopped)
+  return answer.give(search, known, stopped, work.given, args)
+end
+
+local function search(work, args)
+  local found, kept, keep = work.search, work.kept, work.keep
+  local keep_best = keeper(kept, found, work.known)
+  local stopped = drive.run(found, {
+    catch = work.catch, shown = terminal.is_terminal(),
+    keep = function()
+      keep()
+      keep_best()
+    end,
   })
-  local points = answer.points(search)
+  local points = answer.points(found, work.known)
   keep()
-  if kept then kept:finish(stopped or "done", answer.kept(points)) end
-  if shard.of > 1 then return say_shard(about_shard(search, shard, kept, stopped), args.json) end
-  return answer.give(search, points, stopped, given, args)
+  if kept then
+    kept:finish(stopped or "done", answer.kept(points))
+    work.given.sessions = kept:sessions()
+  end
+  if work.shard.of > 1 then
+    return say_shard(about_shard(found, work.shard, kept, stopped), args.json)
+  end
+  return answer.give(found, points, stopped, work.given, args)
+end
+
+function map.run(args)
+  terminal.print_to_err()
+  local catch <close> = drive.catch(input.number(args, "time_limit"))
+  local work = { shard = shard_of(args), catch = catch }
+  if args.store then
+    require "einloom.store".check_path(args.store)
+    outputs.check("--store", args.store, read_files(args))
+  end
+  local stopped = catch:during(function()
+    input.run_first(args.with)
+    prepare(work, args)
+  end)
+  local kept <close> = not stopped and args.store and open_store(work, args.store) or nil
+  work.kept = kept
+  stopped = stopped or catch:during(begin, work)
+  if not stopped then return search(work, args) end
+  catch:release()
+  return give_early(work, args, stopped)
 end
 
 return map

@@ -93,20 +93,26 @@ local function whole_ledger(parts)
   return all
 end
 
-local function run(parts, args)
+local function search_of(parts, args)
   local first = parts[1]
   local trust = require "einloom.store".trust
   local space = trust(first.path, require "einloom.store.problem".space, first.search.identity)
   answer.check(space, args, args.stores)
   first:check_units(space:units())
-  local search = space:search {
+  return space:search {
     strategy = "optimal", ledger = whole_ledger(parts),
     threads = input.number(args, "threads", "integer"),
   }
-  local stopped = drive.run(search, {
-    shown = terminal.is_terminal(), keep = function() end,
+end
+
+local function run(parts, args)
+  local catch <close>, search = drive.catch(), nil
+  local stopped = catch:during(function() search = search_of(parts, args) end)
+  if stopped then return answer.complain(stopped, args) end
+  stopped = drive.run(search, {
+    catch = catch, shown = terminal.is_terminal(), keep = function() end,
   })
-  local source = first.search.source or {}
+  local source = parts[1].search.source or {}
   return answer.give(search, answer.points(search), stopped,
     { source = source.lines, names = source.names, strategy = "optimal" }, args)
 end

@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- Files that commands write: known to be writable before any work is done for them.
+-- Files that commands write: known to be writable before any work is done for them, and left as
+-- they are where it fails.
 
 local errors = require "einloom.errors"
 local terminal = require "einloom.cli.terminal"
+local written = require "einloom.written"
 
 local outputs = {}
 
@@ -21,12 +23,8 @@ function outputs.check(flag, path, inputs)
         errors.printable(path)))
     end
   end
-  local there = io.open(path, "rb")
-  if there then there:close() end
-  local file, message = io.open(path, "ab")
-  if not file then terminal.refuse("file", ("%s: %s"):format(flag, message)) end
-  file:close()
-  if not there then os.remove(path) end
+  local ok, message = written.check(path)
+  if not ok then terminal.refuse("file", ("%s: %s"):format(flag, message)) end
 end
 
 --- Writes a file.
@@ -34,13 +32,11 @@ end
 ---@param path string
 ---@param text string
 function outputs.write(flag, path, text)
-  local file, message = io.open(path, "wb")
+  local file, message = written.open(path)
   if not file then terminal.refuse("file", ("%s: %s"):format(flag, message)) end
-  local written, problem = file:write(text)
-  local closed, late = file:close()
-  if not (written and closed) then
-    terminal.refuse("file", ("%s: %s: %s"):format(flag, path, problem or late))
-  end
+  local ok, problem = file:write(text)
+  if ok then ok, problem = file:close() else file:drop() end
+  if not ok then terminal.refuse("file", ("%s: %s: %s"):format(flag, path, problem)) end
 end
 
 return outputs

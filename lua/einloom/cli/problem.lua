@@ -193,16 +193,26 @@ local function of_command_line(e, args)
   return { kind = e.kind, message = own .. ": " .. message }
 end
 
---- The space of what the files and the command line say.
+--- The space of what the files and the command line say; whether it has a mapping at all is not
+--- looked at, since that may take long.
 ---@param given table of problem.read
 ---@param args table
 ---@return einloom.Space
 function problem.space(given, args)
   check_figures(args)
-  local ok, space, message, kind = pcall(require "einloom.space".new, given.workload, given.arch,
-    options_of(args, given.options))
+  local ok, space = pcall(require "einloom.space".new, given.workload, given.arch,
+    options_of(args, given.options), true)
   if not ok then error(of_command_line(space, args), 0) end
-  return space or terminal.refuse(kind, message)
+  return space
+end
+
+--- Fails where nothing completes the mapping with holes that the command line gives.
+---@param space einloom.Space
+---@param args table
+function problem.check(space, args)
+  local ok, message, kind = pcall(space.incomplete, space)
+  if not ok then error(of_command_line(message, args), 0) end
+  if message then terminal.refuse(kind, message) end
 end
 
 return problem

@@ -5,8 +5,9 @@ local errors = require "einloom.errors"
 
 local terminal = {}
 
---- Exit statuses; STOPPED: before the end, with what was found so far.
+--- Exit statuses; STOPPED: before the end, with what was found so far; INTERRUPTED: by Ctrl-C.
 terminal.OK, terminal.FAILED, terminal.USAGE, terminal.STOPPED = 0, 1, 2, 75
+terminal.INTERRUPTED = 130
 
 -- Where the running command writes.
 local out, err = io.stdout, io.stderr

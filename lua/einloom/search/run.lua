@@ -8,6 +8,7 @@ local core = require "einloom.core"
 local errors = require "einloom.errors"
 local found = require "einloom.search.found"
 local goals = require "einloom.search.goals"
+local kept = require "einloom.search.kept"
 local rng = require "einloom.search.rng"
 
 local run = { format = 1 }
@@ -100,16 +101,20 @@ local function limits_of(strategy, options)
   return { time = options.time or math.huge, evaluations = options.evaluations or own }
 end
 
--- Instructions of a strategy between two looks at the time.
-local look_every = 10000
+-- Instructions of a strategy between two looks at the time, and after one that ended it: what it
+-- does to end has the time for that.
+local look_every, then_every = 5000, 1000000
 
--- Strategies of others may go on for long between two steps, or for ever.
+-- Strategies may go on for long between two steps, those of others for ever.
 local function watch(self)
-  debug.sethook(self.routine, function()
+  local function look()
     local over = self.seconds + core.clock() - self.step_began >= self.limits.time
     local why = over and "time" or self.interrupted and self.interrupted()
-    if why then error({ kind = "stopped", why = why }, 0) end
-  end, "", look_every)
+    if not why then return end
+    debug.sethook(self.routine, look, "", then_every)
+    error({ kind = "stopped", why = why, message = "stopped" }, 0)
+  end
+  debug.sethook(self.routine, look, "", look_every)
 end
 
 --- Starts a search; nothing is done before its first step.
@@ -138,7 +143,7 @@ function run.new(space, options, checkpoint)
   }, Search)
   if checkpoint then self:restore(checkpoint) end
   self.routine = coroutine.create(function() strategy.search(space, self) end)
-  if type(given) ~= "string" then watch(self) end
+  watch(self)
   return self
 end
 
@@ -247,28 +252,11 @@ function Search:report(points)
   self.points = points
 end
 
--- Whether figures a are at most figures b in all that is minimised.
-local function at_most(a, b)
-  for i, x in ipairs(a) do
-    if x > b[i] then return false end
-  end
-  return true
-end
-
 -- Keeps a mapping unless one there is as good; those that it beats go.
 local function keep(self, figures, candidate)
-  local case, kept = self.space.case, {}
-  local values = goals.values(case, figures)
-  for _, point in ipairs(self.points) do
-    if at_most(goals.values(case, point), values) then return end
-  end
-  for _, point in ipairs(self.points) do
-    if not at_most(values, goals.values(case, point)) then kept[#kept + 1] = point end
-  end
   local point = copy(figures)
   point.candidate = copy(candidate)
-  kept[#kept + 1] = point
-  self.points = kept
+  self.points = kept.with(self.space.case, self.points, point)
 end
 
 --- Evaluates a candidate, keeps it if it is among the best so far, and ends a step.

@@ -4,6 +4,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local goals = require "einloom.search.goals"
 local layout = require "einloom.show.layout"
 
 local found_text = {}
@@ -40,24 +41,53 @@ local function before(a, b)
   return tostring(a.mapping) < tostring(b.mapping)
 end
 
---- The points of a found front or best mapping, each analysed as `einloom eval` does, in order of
---- their figures.
+--- A mapping of a space with its figures, analysed as `einloom eval` does; or nil, a message and
+--- its kind.
+---@param space einloom.Space
+---@param mapping einloom.Mapping
+---@return einloom.FoundPoint?
+---@return string? message
+---@return string? kind
+function found_text.point(space, mapping)
+  local result, message, kind = require "einloom".analyze(space.workload, space.arch, mapping,
+    { model = space.options.model })
+  if not result then return nil, message, kind end
+  local energy, exceeded, its_kind = result:energy()
+  if not energy then return nil, exceeded, its_kind end
+  local figures = figures_of(result, space.case.objective.names)
+  return { result = result, mapping = mapping, figures = figures }
+end
+
+--- The points of a found front or best mapping, in order of their figures.
 ---@param found einloom.Found
----@param model string
----@param minimise string[]
 ---@return einloom.FoundPoint[]
-function found_text.points(found, model, minimise)
-  local loom, list = require "einloom", {}
-  local case = found.space.case
+function found_text.points(found)
+  local list = {}
   for i, point in ipairs(found.points) do
-    local mapping = found:mapping(point)
-    local result, message, kind =
-      loom.analyze(case.workload, case.arch, mapping, { model = model })
-    if not result then errors.raise(kind, message) end
-    list[i] = { result = result, mapping = mapping, figures = figures_of(result, minimise) }
+    local shown, message, kind = found_text.point(found.space, found:mapping(point))
+    list[i] = shown or errors.raise(kind, message)
   end
-  table.sort(list, before)
-  return list
+  return found_text.sorted(list)
+end
+
+--- Points in order of their figures.
+---@param points einloom.FoundPoint[]
+---@return einloom.FoundPoint[]
+function found_text.sorted(points)
+  table.sort(points, before)
+  return points
+end
+
+--- What a search compares of a point: energy, latency, their product, use of memories.
+---@param point einloom.FoundPoint
+---@return table
+function found_text.numbers(point)
+  local usage = {}
+  for name, x in pairs(point.result:usage()) do usage[name] = x:tonumber() end
+  return goals.complete {
+    energy = point.result:energy():tonumber(), latency = point.result:latency():tonumber(),
+    usage = usage,
+  }
 end
 
 local function short(value)

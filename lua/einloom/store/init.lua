@@ -156,6 +156,18 @@ local function check_units(db, units)
   end
 end
 
+--- Whether a store is one of a search and a shard.
+---@param kept einloom.Store
+---@param search { identity: table, shard: einloom.Shard }
+---@return boolean
+function store.is_of(kept, search)
+  return #identity.differences(search.identity, kept.search.identity) == 0
+    and shard_text(search.shard) == shard_text(kept.search.shard)
+end
+
+--- Raises where a path can be none of a store.
+store.check_path = sqlite.check_path
+
 --- Raises unless the units of the search are these.
 ---@param units { text: string }[]
 function Store:check_units(units) check_units(self.db, units) end
@@ -351,21 +363,43 @@ function Store:position()
   return row and decode(self.path, row[1], "position")
 end
 
---- Keeps how the session ended ("done", or what stopped it) and what it found.
----@param ended string
----@param answer { figures: table, mapping: string }[]
-function Store:finish(ended, answer)
+-- In place of what was found before.
+local function write_answer(self, answer)
   local rows = {}
   for i, point in ipairs(answer) do
     rows[i] = { i, identity.encode(point.figures), point.mapping }
   end
+  self.db:run "DELETE FROM answer"
+  self.db:insert("answer", 3, rows)
+end
+
+--- Keeps the best so far.
+---@param answer { figures: table, mapping: string }[]
+function Store:keep_answer(answer)
+  self:begin()
+  self.db:transaction(function()
+    self:note_time()
+    write_answer(self, answer)
+  end)
+end
+
+--- Keeps how the session ended ("done", or what stopped it) and what it found.
+---@param ended string
+---@param answer { figures: table, mapping: string }[]
+function Store:finish(ended, answer)
   self:begin()
   self.db:transaction(function()
     self:note_time()
     self.db:run("UPDATE session SET ended = ? WHERE number = ?", ended, self.session)
-    self.db:run "DELETE FROM answer"
-    self.db:insert("answer", 3, rows)
+    write_answer(self, answer)
   end)
+end
+
+--- How many sessions there were, and their seconds.
+---@return { n: integer, seconds: number }
+function Store:sessions()
+  local row = self.db:rows("SELECT count(*), sum(seconds) FROM session")[1]
+  return { n = row[1], seconds = row[2] or 0 }
 end
 
 --- How the last session ended (nil: it was killed, or is none), and how many there were.
@@ -378,7 +412,7 @@ function Store:ended()
   return row[1], row[2]
 end
 
---- What the last session found.
+--- What was found: the answer, or the best so far.
 ---@return { figures: table, mapping: string }[]
 function Store:answer()
   local list = {}

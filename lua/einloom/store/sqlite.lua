@@ -2,6 +2,7 @@
 -- SQLite files through LuaSQL: statements with values, rows as lists, transactions.  An open file
 -- belongs to one process; what SQLite says of it becomes an error object that names the file.
 
+local core = require "einloom.core"
 local errors = require "einloom.errors"
 
 local sqlite = {}
@@ -79,6 +80,20 @@ end
 -- What the file's check of itself answers: "ok", or what is wrong.
 local function quick_check(db) return db:rows("PRAGMA quick_check(1)")[1][1] end
 
+--- Raises where SQLite would not keep a file under the path, but something of its own.
+---@param path string
+function sqlite.check_path(path)
+  if path == "" or path:find "^:" or path:lower():find "^file:" then
+    errors.raise(KIND, ("'%s' is no name of a file for SQLite%s"):format(errors.printable(path),
+      path == "" and "" or ": write ./" .. errors.printable(path)), { file = path })
+  end
+  local kind = core.file_kind(path)
+  if kind and kind ~= "file" then
+    errors.raise(KIND, kind == "directory" and "the path is a directory" or "the path is no file",
+      { file = path })
+  end
+end
+
 -- The database in `at`, called `path` in messages.
 local function connect(path, at)
   local environment = driver(path).sqlite3()
@@ -133,6 +148,7 @@ end
 ---@param application integer
 ---@param look fun(db: einloom.Database)
 function sqlite.look(path, application, look)
+  sqlite.check_path(path)
   local parts = parts_beside(path)
   if #parts == 0 then return end
   local name, whole = os.tmpname(), true
@@ -158,6 +174,7 @@ end
 ---@param to_read? boolean
 ---@return einloom.Database
 function sqlite.open(path, application, to_read)
+  sqlite.check_path(path)
   if to_read and not exists(path) then
     errors.raise(KIND, "there is no such store", { file = path })
   end

@@ -12,6 +12,12 @@ core.version = ""
 ---@return number
 function core.clock() end
 
+--- What is at a path, and of a file its path without symbolic links; nil where nothing is there.
+---@param path string
+---@return "file"|"directory"|"other"|nil kind other: a device, a pipe, a link to nothing
+---@return string? path
+function core.file_kind(path) end
+
 ---What a list of terms, an operand or a tile may be: floats are read as their shortest decimal.
 ---@alias einloom.Number einloom.Expr|number|string
 

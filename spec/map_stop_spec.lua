@@ -1,0 +1,129 @@
+-- SPDX-License-Identifier: MIT
+-- What ends `einloom map` early, and what it refuses before it begins: wherever it is, it ends
+-- soon, keeps the best so far and leaves files as they were.
+
+local files = require "support.files"
+local program = require "support.program"
+
+local command = files.command
+
+local folder
+
+local workload = [[
+local loom = require "einloom"
+return loom.workload { sizes = { a = 64, b = 96, c = 64, d = 96, e = 64 }, bits = 8,
+  "T[a,c] = X[a,b] * W[b,c]", "U[a,d] = T[a,c] * V[c,d]", "Z[a,e] = U[a,d] * Y[d,e]" }]]
+local arch = [[
+local loom = require "einloom"
+local io = { energy = 10, bits_per_action = 8, throughput = 4 }
+return loom.arch {
+  loom.memory { "DRAM", size = math.huge, read = io, write = io, keep = "~Intermediates",
+    may_keep = "All" },
+  loom.memory { "GLB", size = 65536, read = io, write = io, may_keep = "All" },
+  loom.fanout { "PE", x = 8, y = 8 },
+  loom.memory { "Reg", size = 256, read = { energy = 1 }, write = { energy = 1 },
+    may_keep = "All" },
+  loom.compute { "MAC", energy = 1, throughput = 1 },
+}]]
+
+setup(function()
+  folder = os.tmpname()
+  os.remove(folder)
+  assert(os.execute(("mkdir '%s'"):format(folder)))
+  files.write(folder .. "/w.lua", workload)
+  files.write(folder .. "/a.lua", arch)
+end)
+
+teardown(function() os.execute(("rm -r '%s'"):format(folder)) end)
+
+local function map(...) return command("map", folder .. "/w.lua", folder .. "/a.lua", ...) end
+
+local function energy_of(text)
+  return tonumber(text:match "\n%-%- +energy +latency\n%-%- +(%d+)")
+end
+
+describe("a search that is stopped", function()
+  it("has its best so far in the store, and answers no worse when it is stopped again", function()
+    local path, first, limit = folder .. "/best.db", nil, 1
+    while not first do
+      local status, text = map("--store", path, "--time-limit", tostring(limit))
+      assert.are.equal(75, status)
+      first, limit = energy_of(text), 2 * limit
+    end
+    local listed, out = command("runs", path)
+    assert.are.equal(0, listed)
+    assert.matches(("energy %.6g, latency"):format(first):gsub("[%+%-%.]", "%%%0"), out)
+    for _, short in ipairs { "0.3", "0.5", "1" } do
+      local status, text = map("--store", path, "--time-limit", short)
+      assert.are.equal(75, status)
+      local energy = energy_of(text)
+      assert.is_true(energy and energy <= first, text)
+      first = energy
+    end
+    local status, text = map("--store", path, "--time-limit", "20", "--minimize", "latency")
+    assert.are.same({ 1, "" }, { status, text })
+  end)
+
+  it("ends in the middle of what comes before it", function()
+    files.write(folder .. "/any.txt", "...\n...\nT on MAC\n")
+    local clock = require "einloom.core".clock
+    for _, arguments in ipairs { {}, { "--keep", folder .. "/any.txt" } } do
+      local start = clock()
+      local status, _, err = map("--time-limit", "0.3", table.unpack(arguments))
+      assert.are.equal(75, status)
+      assert.is_true(clock() - start < 3)
+      assert.truthy(err == "" or err:find "^einloom: stopped by the limit of time before", err)
+    end
+  end)
+
+  it("leaves no trace of the program's inside, whenever Ctrl-C comes", function()
+    local out = folder .. "/out"
+    for _, seconds in ipairs { 0.01, 0.03, 0.1, 0.3, 0.9 } do
+      local line = ("'%s' map '%s/w.lua' '%s/a.lua' >'%s' 2>&1 & p=$!; sleep %s; kill -INT $p; "
+        .. "wait $p; echo $?"):format(program.path(), folder, folder, out, seconds)
+      local pipe = assert(io.popen(("bash -c %s 2>/dev/null"):format(files.quoted(line))))
+      local status = tonumber(pipe:read "a")
+      pipe:close()
+      local text = files.read(out)
+      assert.is_true(status == 75 or status == 130, ("%s: %s"):format(status, text))
+      assert.is_nil(text:find "traceback", text)
+    end
+  end)
+
+  it("leaves a certificate that is there as it is", function()
+    local path = folder .. "/c"
+    files.write(path, "before")
+    local status, _, err = map("--certificate", path, "--time-limit", "0.2")
+    assert.are.equal(75, status)
+    assert.matches("no certificate: the search was stopped before its end", err, 1, true)
+    assert.are.equal("before", files.read(path))
+    assert.are.equal(75, (map("--certificate", "/dev/null", "--time-limit", "0.2")))
+    assert.are.equal("other", (require "einloom.core".file_kind "/dev/null"))
+  end)
+end)
+
+describe("einloom map refuses", function()
+  it("scripts that return no strategy", function()
+    for text, expected in pairs {
+      ["return nil"] = "not nothing", ["return {}"] = "not a table", ["return 'beam'"] =
+        "not a string",
+    } do
+      files.write(folder .. "/s.lua", text)
+      local status, out, err = map("--strategy", folder .. "/s.lua")
+      assert.are.same({ 1, "" }, { status, out })
+      assert.matches("a function or a table with a function `search`, " .. expected, err, 1, true)
+    end
+  end)
+
+  it("stores that would keep nothing", function()
+    for path, expected in pairs {
+      [""] = "no name of a file", [":memory:"] = "write ./:memory:",
+      ["file:x?mode=memory"] = "write ./file:x", [folder] = "a directory",
+      ["/dev/null"] = "no file",
+    } do
+      local status, out, err = map("--store", path)
+      assert.are.same({ 1, "" }, { status, out })
+      assert.matches(expected, err, 1, true)
+    end
+  end)
+end)
