@@ -146,6 +146,74 @@ describe("uneven tiles (LOOM_SEED=" .. seed .. ")", function()
   end)
 end)
 
+describe("coarse tiles (LOOM_SEED=" .. seed .. ")", function()
+  it("are searched to the best of every choice of them", function()
+    math.randomseed(seed + 50)
+    local settings = table.move(uneven.settings, 1, 3, 2, { { "perfect", "perfect" } })
+    for k, kind in ipairs { "product", "window", "array", "deep", "bounded" } do
+      for _, setting in ipairs(settings) do
+        local raw = uneven.case(kind, setting)
+        local asked = kind == "bounded" and math.random(2) == 1
+        if asked then uneven.ask(raw) end
+        local e = raw.workload.einsums[1]
+        local v = kind == "window" and "c" or "m"
+        e.iterate[v] = math.random(4, 9)
+        if v == "m" then e.iterate.n = 2 end
+        local case, coarseness = read.from_json(raw), ({ 1.5, 2, 2.5, 3 })[math.random(4)]
+        case.options.tiling_coarseness = coarseness
+        local about = coarseness .. " " .. uneven.text(seed, k, raw)
+        local space = read.space(case)
+        local found, best = space:search(), every_tile.best(space)
+        local got = found.points[1] and value_of(space, found.points[1]) or math.huge
+        assert.is_true(is_close(got, best), ("%s found, %s best: %s"):format(got, best, about))
+        local c = space:random(rng.new(seed))
+        for other in c and space:neighbours(c) or function() end do
+          local figures, rule = space:evaluate(other)
+          assert.is_true(figures ~= nil or rule:find "^capacity:" ~= nil, about)
+          assert.is_true(not figures or value_of(space, figures) >= best * (1 - 1e-12), about)
+        end
+        if not asked then
+          local all = space:search{ strategy = "exhaustive" }:run().points[1]
+          assert.is_true(is_close(all and value_of(space, all) or math.huge, best), about)
+          assert(certificates.check(assert(certificates.lines(space, found.points))), about)
+        end
+      end
+    end
+  end)
+
+  it("are shared by einsums", function()
+    math.randomseed(seed + 60)
+    for round = 1, 3 do
+      local raw = uneven.case("pair", uneven.settings[round])
+      for _, e in ipairs(raw.workload.einsums) do
+        e.iterate.m, e.iterate.n, e.iterate.k = 4, 2, nil
+      end
+      raw.workload.einsums[1].iterate.k, raw.workload.einsums[2].iterate.q = 1, 1
+      local case = read.from_json(raw)
+      case.options.tiling_coarseness = 3
+      local space = read.space(case)
+      local found = space:search().points[1]
+      local all = space:search{ strategy = "exhaustive" }:run().points[1]
+      assert.is_true(is_close(all and value_of(space, all) or math.huge,
+        found and value_of(space, found) or math.huge), uneven.text(seed, round, raw))
+    end
+  end)
+
+  it("of which a mapping with holes says which are not left out", function()
+    local w = loom.workload { sizes = { m = 8 }, bits = { All = 8 }, "Z[m] = A[m]" }
+    local a = loom.arch {
+      loom.memory { "DRAM", size = math.huge, keep = "All", read = { energy = 9 },
+        write = { energy = 9 } },
+      loom.memory { "Buf", size = 64, keep = "All", read = { energy = 1 }, write = { energy = 1 } },
+      loom.compute { "MAC", energy = 1, throughput = 1 },
+    }
+    local mapping = loom.mapping "DRAM: A Z\nfor m tile 2\nBuf: A Z\n*\nMAC"
+    local space = assert(loom.space(w, a, { tiling_coarseness = 3, mapping = mapping }))
+    assert.is_truthy(tostring(space:search():mapping()):find("m tile 2", 1, true))
+    assert.has_error(function() loom.space(w, a, { tiling_coarseness = 0.5 }) end)
+  end)
+end)
+
 describe("a mapping with holes and uneven tiles", function()
   local w = loom.workload {
     sizes = { m = 7, k = 2, n = 3 }, bits = { All = 8 }, "Z[m,n] = A[m,k] * B[k,n]",

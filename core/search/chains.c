@@ -345,8 +345,8 @@ static bool extend_all(chains *c, const loom_rows *from, int position, loom_rows
   for (size_t i = 0; i < from->n; i++) {
     if (i % 64 == 63 && loom_is_stopped(c->nest->ctx)) return false;
     bool inside = absorbs_inside(c, from, i);
-    loom_tile_walk w = {.table = c->v->table,
-                        .inner = from->tiles[i * (size_t)from->n_tiles + (size_t)inner]};
+    loom_tile_walk w = loom_tiles_around(c->nest, c->v, position,
+                                         from->tiles[i * (size_t)from->n_tiles + (size_t)inner]);
     while (loom_tile_step(&w)) {
       bool absorbs = inside;
       if (!loom_nest_may_have(c->nest, c->v->loop[position], (int32_t)w.tile) ||

@@ -71,10 +71,11 @@ static loom_space_verdict verdict(loom_rule rule, int index) {
   return (loom_space_verdict){rule, index};
 }
 
-/* A tile is one of those that may stand around an inner one. */
-static bool is_around(const loom_tile_table *table, int64_t inner, int64_t tile) {
-  loom_tile_walk w = {.table = table, .inner = inner};
-  if (!table->uneven) return tile % inner == 0;
+/* A tile is one of those that the loop at a position may have around an inner one. */
+static bool is_around(const loom_nest *nest, const loom_search_variable *v, int position,
+                      int64_t inner, int64_t tile) {
+  loom_tile_walk w = loom_tiles_around(nest, v, position, inner);
+  if (!v->table->uneven && w.coarseness <= 1) return tile % inner == 0;
   while (loom_tile_step(&w))
     if (w.tile >= tile) return w.tile == tile;
   return false;
@@ -87,7 +88,7 @@ static bool is_chain(const loom_nest *nest, const loom_search_variable *v, const
     int64_t tile = tiles[v->loop[j]], outer = j == 0 ? v->size : tiles[v->loop[j - 1]];
     if (tile < 1 || tile > outer || outer > v->size || (j + 1 == v->n_loops && tile != 1))
       return false;
-    if (j > 0 && !is_around(v->table, tile, outer)) return false;
+    if (j > 0 && !is_around(nest, v, j - 1, tile, outer)) return false;
     if (!loom_tile_cuts(v, j, outer, tile, &absorbs)) return false;
     if (!loom_nest_may_have(nest, v->loop[j], (int32_t)tile)) return false;
   }

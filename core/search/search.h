@@ -109,9 +109,11 @@ typedef struct loom_tile_table {
   double *ways[LOOM_SEARCH_MAX_LOOPS];
 } loom_tile_table;
 
-/* Tiles that may stand around an inner one, ascending: loom_tile_step goes to the next. */
+/* Tiles that may stand around an inner one, ascending: loom_tile_step goes to the next that is not
+** smaller than coarseness times the one before, or is the size. */
 typedef struct loom_tile_walk {
   const loom_tile_table *table;
+  double coarseness;
   int64_t inner, tile; /* 0: before the first */
   size_t next;
 } loom_tile_walk;
@@ -225,6 +227,7 @@ typedef struct loom_nest {
   int max_fused, max_fused_per_variable;
   bool one_dimension; /* a variable is spread over one dimension of a level at most */
   bool uneven;        /* some variable may leave a part */
+  double coarseness;  /* of tiles of loops that may have any */
   loom_arena arena;
   loom_chain_list lists[LOOM_SEARCH_MAX_VARIABLES];
   int order[LOOM_SEARCH_MAX_VARIABLES]; /* in which parts are joined */
@@ -346,6 +349,9 @@ bool loom_nest_set_table(loom_space *s, loom_space_one *one, loom_nest *nest, in
 bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile);
 /* The position of a tile in a table that has it. */
 size_t loom_tile_position(const loom_tile_table *t, int64_t tile);
+/* The tiles that a loop may have around an inner one. */
+loom_tile_walk loom_tiles_around(const loom_nest *nest, const loom_search_variable *v, int position,
+                                 int64_t inner);
 /* Goes to the next tile that may stand around the inner one; false past the last. */
 bool loom_tile_step(loom_tile_walk *w);
 /* Whether the loop at a position may cut `outer` into tiles: they divide it, or it is the size of the

@@ -160,7 +160,8 @@ static bool wrap(const loom_nest *nest, uses *from, const loom_search_variable *
   for (size_t i = 0; i < n; i++) {
     const double *old = from->list.at + i * width;
     if (i % 64 == 63 && loom_is_stopped(nest->ctx)) return false;
-    loom_tile_walk w = {.table = v->table, .inner = (int64_t)old[width - 1]};
+    loom_tile_walk w =
+        loom_tiles_around(nest, v, position > 0 ? position - 1 : 0, (int64_t)old[width - 1]);
     while (position > 0 ? loom_tile_step(&w) : w.next++ == 0) {
       int64_t outer = position > 0 ? w.tile : v->size;
       bool absorbs = old[width - 1] > (double)w.inner;
@@ -175,8 +176,8 @@ static bool wrap(const loom_nest *nest, uses *from, const loom_search_variable *
   return true;
 }
 
-/* Spreads of a variable with uneven tiles, which depend on those inside of them. */
-static bool spread_uneven(const loom_nest *nest, uses *u, const loom_search_variable *v) {
+/* Spreads of a variable of which tiles depend on those inside of them: uneven or coarse ones. */
+static bool spread_inside_out(const loom_nest *nest, uses *u, const loom_search_variable *v) {
   for (int j = v->n_loops - 1; j >= 0; j--) {
     uses next = {.ctx = u->ctx, .width = u->width};
     bool done = wrap(nest, u, v, j, &next);
@@ -190,7 +191,7 @@ static bool spread_uneven(const loom_nest *nest, uses *u, const loom_search_vari
 
 static bool spread_variable(const loom_nest *nest, uses *u, int variable) {
   const loom_search_variable *v = &nest->variables[variable];
-  if (v->absorbing != 0) return spread_uneven(nest, u, v);
+  if (v->absorbing != 0 || nest->coarseness > 1) return spread_inside_out(nest, u, v);
   if (!restart(u, (double)v->size)) return false;
   if (is_limited(nest, v)) return spread_limited(nest, u, v);
   for (int k = 0; k < v->n_loops; k++) {

@@ -47,7 +47,7 @@ bool loom_nest_may_have(const loom_nest *nest, int loop, int32_t tile) {
 
 /* Of uneven tiles those with the same trips over the whole size as a smaller one are left out, and
 ** the size itself is always there: the loop then has one trip, and the one inside it may leave a part. */
-bool loom_tile_step(loom_tile_walk *w) {
+static bool step(loom_tile_walk *w) {
   const loom_tile_table *t = w->table;
   if (!t->uneven) {
     while (w->next < t->n_tiles && t->tiles[w->next] % w->inner != 0) w->next++;
@@ -66,6 +66,20 @@ bool loom_tile_step(loom_tile_walk *w) {
   return true;
 }
 
+bool loom_tile_step(loom_tile_walk *w) {
+  double least = w->coarseness * (double)w->tile;
+  while (step(w))
+    if ((double)w->tile >= least || w->tile == w->table->size) return true;
+  return false;
+}
+
+loom_tile_walk loom_tiles_around(const loom_nest *nest, const loom_search_variable *v, int position,
+                                 int64_t inner) {
+  bool given = nest->loops[v->loop[position]].tiles != NULL;
+  return (loom_tile_walk){
+      .table = v->table, .coarseness = given ? 1 : nest->coarseness, .inner = inner};
+}
+
 /* Where the ways of chains from a tile stand. */
 static size_t place_of(const loom_tile_table *t, int64_t tile, bool absorbs) {
   return t->mixed ? 2 * loom_tile_position(t, tile) + absorbs : loom_tile_position(t, tile);
@@ -77,17 +91,16 @@ static double count_ways(const loom_tile_table *t, const loom_nest *nest,
   int n = t->n_ways;
   if (n == 0) return loom_tile_cuts(v, 0, t->size, inner, &absorbs);
   double sum = 0;
-  for (loom_tile_walk w = {.table = t, .inner = inner}; loom_tile_step(&w);) {
+  for (loom_tile_walk w = loom_tiles_around(nest, v, n - 1, inner); loom_tile_step(&w);) {
     bool also = absorbs;
-    if (nest && !loom_nest_may_have(nest, v->loop[n - 1], (int32_t)w.tile)) continue;
+    if (!loom_nest_may_have(nest, v->loop[n - 1], (int32_t)w.tile)) continue;
     if (loom_tile_cuts(v, n, w.tile, inner, &also))
       sum += t->ways[n - 1][place_of(t, w.tile, also)];
   }
   return sum;
 }
 
-/* Chains with one more tile outside, by the tile that they start from; of a nest with given tiles: by
-** those that its loop may have. */
+/* Chains with one more tile outside, by the tile that they start from. */
 static bool add_ways(loom_arena *arena, loom_tile_table *t, const loom_nest *nest,
                      const loom_search_variable *v) {
   double *ways = loom_arena_array(arena, t->n_tiles * (t->mixed ? 2 : 1), sizeof *ways);
@@ -128,17 +141,18 @@ static bool is_limited(const loom_nest *nest, const loom_search_variable *v) {
 bool loom_nest_set_table(loom_space *s, loom_space_one *one, loom_nest *nest, int variable) {
   loom_search_variable *v = &nest->variables[variable];
   list_kinds(nest, v);
-  bool uneven = v->absorbing != 0;
-  nest->uneven = nest->uneven || uneven;
-  bool mixed = uneven && v->absorbing != ((uint32_t)1 << v->n_loops) - 1;
-  bool own = is_limited(nest, v) || mixed || (uneven && v->n_leading + 1 < v->n_loops);
+  nest->uneven = nest->uneven || v->absorbing != 0;
+  /* What coarseness leaves of the tiles of a variable does not depend on the loops of a template. */
+  bool uneven = v->absorbing != 0 || (v->uneven && nest->coarseness > 1);
+  bool all = v->absorbing == ((uint32_t)1 << v->n_loops) - 1, mixed = v->absorbing != 0 && !all;
+  bool own = is_limited(nest, v) || (uneven && (!all || v->n_leading + 1 < v->n_loops));
   loom_tile_table *t = own ? NULL : one->tables[variable][uneven];
   if (!t) t = new_table(&s->arena, v->size, uneven, mixed);
   if (!t) return false;
   if (!own) one->tables[variable][uneven] = t;
-  while (t->n_ways < v->n_loops)
-    if (!add_ways(&s->arena, t, own ? nest : NULL, v)) return false;
   v->table = t;
+  while (t->n_ways < v->n_loops)
+    if (!add_ways(&s->arena, t, nest, v)) return false;
   return true;
 }
 

@@ -72,6 +72,7 @@ static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_templ
                       .absent = t->absent,
                       .n_memories = (int)s->memories.n,
                       .max_fused = s->options.max_fused_loops,
+                      .coarseness = s->options.coarseness < 1 ? 1 : s->options.coarseness,
                       .max_fused_per_variable = s->options.max_fused_loops_per_rank_variable,
                       .one_dimension = s->options.one_spatial_dim_per_variable};
   loom_arena_init(&nest->arena, s->ctx);
@@ -135,16 +136,21 @@ static bool is_free(const loom_nest *nest) {
   return true;
 }
 
-/* How the loops of a nest are spread: how many each variable has over each dimension; where tiles are
-** uneven, the dimensions of all of them in their order.  Into n bytes. */
+/* Which uses loops can have depends on their order. */
+static bool in_order(const loom_nest *nest) {
+  return nest->uneven || nest->coarseness > 1;
+}
+
+/* How the loops of a nest are spread: how many each variable has over each dimension, or the dimensions
+** of all of them in their order. */
 static void read_spread(const loom_nest *nest, uint8_t *loops) {
   size_t n_dims = (size_t)nest->n_dims;
   for (int i = 0; i < nest->n_variables; i++) {
     const loom_search_variable *v = &nest->variables[i];
     for (int j = 0; j < v->n_loops; j++) {
       int dim = nest->loops[v->loop[j]].dimension;
-      if (nest->uneven) loops[(size_t)i * LOOM_SEARCH_MAX_LOOPS + (size_t)j] = (uint8_t)(dim + 2);
-      if (!nest->uneven && dim >= 0) loops[(size_t)i * n_dims + (size_t)dim]++;
+      if (in_order(nest)) loops[(size_t)i * LOOM_SEARCH_MAX_LOOPS + (size_t)j] = (uint8_t)(dim + 2);
+      if (!in_order(nest) && dim >= 0) loops[(size_t)i * n_dims + (size_t)dim]++;
     }
   }
 }
@@ -154,12 +160,12 @@ static void read_spread(const loom_nest *nest, uint8_t *loops) {
 static bool list_spreads(loom_space *s, loom_space_one *one, loom_nest *nest) {
   if (!is_free(nest)) return loom_nest_list_spreads(nest, &s->arena);
   size_t n =
-      (size_t)nest->n_variables * (nest->uneven ? LOOM_SEARCH_MAX_LOOPS : (size_t)nest->n_dims);
+      (size_t)nest->n_variables * (in_order(nest) ? LOOM_SEARCH_MAX_LOOPS : (size_t)nest->n_dims);
   uint8_t *loops = loom_arena_array(&s->arena, n, sizeof *loops);
   if (!loops) return false;
   read_spread(nest, loops);
   for (size_t i = 0; i < one->spreads.n; i++) {
-    if (one->spreads.at[i].in_order != nest->uneven ||
+    if (one->spreads.at[i].in_order != in_order(nest) ||
         (n > 0 && memcmp(one->spreads.at[i].loops, loops, n) != 0))
       continue;
     nest->spreads = one->spreads.at[i].spreads;
@@ -169,7 +175,7 @@ static bool list_spreads(loom_space *s, loom_space_one *one, loom_nest *nest) {
     return true;
   }
   if (!loom_nest_list_spreads(nest, &s->arena)) return false;
-  loom_spread_list list = {loops,      nest->uneven,    nest->spreads,
+  loom_spread_list list = {loops,      in_order(nest),  nest->spreads,
                            nest->uses, nest->n_spreads, nest->n_uses};
   return loom_vec_push(s->ctx, &one->spreads, list);
 }

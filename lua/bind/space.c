@@ -25,6 +25,13 @@ static int integer_field(lua_State *L, int i, const char *key, int otherwise) {
   return number;
 }
 
+static double number_field(lua_State *L, int i, const char *key, double otherwise) {
+  lua_getfield(L, i, key);
+  double number = luaL_optnumber(L, -1, otherwise);
+  lua_pop(L, 1);
+  return number;
+}
+
 /* core.space{energy =, latency =, usage =, product =, persistent =, threads =, and the limits that
 ** options of searches have by the same names} -> space.  [-0, +1, v] */
 static int l_space(lua_State *L) {
@@ -39,6 +46,7 @@ static int l_space(lua_State *L) {
                                     bind_flag(L, i, "one_spatial_dim_per_variable"),
                                 .persistent = bind_flag(L, i, "persistent"),
                                 .threads = integer_field(L, i, "threads", 1),
+                                .coarseness = number_field(L, i, "coarseness", 1),
                                 .max_fused_loops = integer_field(L, i, "max_fused_loops", -1),
                                 .max_fused_loops_per_rank_variable =
                                     integer_field(L, i, "max_fused_loops_per_rank_variable", -1)};

@@ -159,7 +159,8 @@ function brute.nests_of_way(step, options, visit)
           for q, slot in ipairs(slots) do
             if cut[q][v] then cuts[#cuts + 1] = { tile = cut[q][v], dim = slot.dim } end
           end
-          if left == 1 and uneven.allows(options, step.sizes[v], cuts) then
+          if left == 1 and uneven.allows(options, step.sizes[v], cuts,
+            uneven.may_leave(options, step, v)) then
             factor(i + 1, 1, step.sizes[step.variables[i + 1]])
           end
           return

@@ -38,7 +38,8 @@ local function each(options, template, visit)
       for _, own in ipairs(of[v]) do
         if trips[own] > 1 then cuts[#cuts + 1] = { tile = tiles[own], dim = loops[own].dim } end
       end
-      if outer == 1 and uneven.allows(options, way.sizes[v], cuts) then
+      if outer == 1 and uneven.allows(options, way.sizes[v], cuts,
+        uneven.may_leave(options, way, v)) then
         go(i + 1, 1, way.sizes[way.variables[i + 1]])
       end
       return

@@ -20,21 +20,33 @@ function uneven.may_leave(options, step, v)
   return options.temporal_factors == "imperfect" or options.spatial_factors == "imperfect"
 end
 
+-- Whether a tile is among those that are kept around an inner one: multiples of it, ascending, that
+-- divide the size, or with uneven tiles the least with so many trips over it.
+local function is_kept(size, inner, tile, any, coarseness)
+  local kept, trips = 0, {}
+  for x = inner, tile, inner do
+    local n = math.ceil(size / x)
+    if (any and not trips[n] or not any and size % x == 0) and x >= coarseness * kept then
+      kept = x
+    end
+    trips[n] = true
+  end
+  return kept == tile
+end
+
 --- Whether the tiles that one variable has in loops with several trips, outermost first, {tile =,
 --- dim =}, are some of the space: where the first does not divide the size, a loop of an imperfect
---- kind is needed, and each tile is the least multiple of the one inside of it with its trips over
---- the size. All but the first divide.
-function uneven.allows(options, size, cuts)
+--- kind is needed. All but the first divide.
+function uneven.allows(options, size, cuts, any)
   local leaves, of_kind = size % (cuts[1] and cuts[1].tile or 1) ~= 0, false
   for _, cut in ipairs(cuts) do
     local factors = cut.dim and options.spatial_factors or options.temporal_factors
     of_kind = of_kind or factors == "imperfect"
   end
   if leaves and not of_kind then return false end
-  for j = 1, leaves and #cuts - 1 or 0 do
-    local tile, inner = cuts[j].tile, cuts[j + 1].tile
-    for smaller = inner, tile - 1, inner do
-      if math.ceil(size / smaller) == math.ceil(size / tile) then return false end
+  for j = 1, #cuts - 1 do
+    if not is_kept(size, cuts[j + 1].tile, cuts[j].tile, any, options.tiling_coarseness) then
+      return false
     end
   end
   return true

@@ -42,12 +42,13 @@ function chains.loops(template)
 end
 
 -- Tiles that a loop may have around a loop of tile `inner`: of uneven ones with the same number of
--- trips the smallest, and the size.
-local function candidates(size, inner, uneven)
+-- trips the smallest, none smaller than coarseness times the one before, and the size.
+local function candidates(size, inner, uneven, coarseness)
   local list, last = {}, nil
   for tile = inner, size, inner do
     local trips = -(-size // tile)
-    if uneven and trips ~= last or not uneven and size % tile == 0 then list[#list + 1] = tile end
+    local is_one = uneven and trips ~= last or not uneven and size % tile == 0
+    if is_one and tile >= coarseness * (list[#list] or 0) then list[#list + 1] = tile end
     last = trips
   end
   if list[#list] ~= size then list[#list + 1] = size end
@@ -120,7 +121,7 @@ local function rows_for(loops, size, kinds, options)
       list[#list + 1] = table.move(row, 1, #row, 1, {})
       return
     end
-    for _, tile in ipairs(candidates(size, inner, uneven)) do
+    for _, tile in ipairs(candidates(size, inner, uneven, options.tiling_coarseness)) do
       row[j] = tile
       choose(j - 1, tile)
     end

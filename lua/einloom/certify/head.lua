@@ -22,6 +22,7 @@ local array = core.json.array
 -- Options of a space that a certificate takes into account; others have to be left out.
 local known_options = {
   minimise = true, model = true, temporal_factors = true, spatial_factors = true,
+  tiling_coarseness = true,
   max_fused_loops = true,
   max_fused_loops_per_rank_variable = true, force_memory_hierarchy_order = true,
   explore_loop_orders = true, one_spatial_dim_per_variable = true,

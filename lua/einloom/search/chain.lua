@@ -4,34 +4,55 @@
 
 local chain = {}
 
---- The tiles that may stand around an inner one, ascending: multiples that divide the size; of
---- uneven ones the least for each number of trips over the whole size, and the size.
----@param size integer
----@param inner integer
----@param uneven boolean
----@return integer[]
-function chain.around(size, inner, uneven)
-  local list, tile = {}, inner
+-- Multiples of an inner tile below the size, ascending, that divide it; of uneven ones the least
+-- for each number of trips over the whole size. Those that are smaller than coarseness times the
+-- one kept before are left out.
+local function around(size, inner, uneven, coarseness)
+  local list, tile, kept = {}, inner, 0
   while tile < size do
-    if uneven or size % tile == 0 then list[#list + 1] = tile end
+    if (uneven or size % tile == 0) and tile >= coarseness * kept then
+      list[#list + 1], kept = tile, tile
+    end
     local least = uneven and (size - 1) // ((size - 1) // tile) + 1 or tile + 1
     tile = (least - 1) // inner * inner + inner
   end
+  return list
+end
+
+--- The tiles that a loop of a variable may have around an inner one, ascending, the size last.
+---@param nest einloom.Nest
+---@param variable integer
+---@param j integer position of the loop among those of its variable, from 1
+---@param inner integer
+---@return integer[]
+function chain.around(nest, variable, j, inner)
+  local size = nest.step.sizes[nest.step.variables[variable]]
+  local loop = nest.loops[nest.of_variable[variable][j]]
+  local list = around(size, inner, nest.uneven[variable] ~= false,
+    loop.tiles and 1 or nest.step.coarseness)
   list[#list + 1] = size
   return list
 end
 
 --- Whether a tile is one of them.
----@param size integer
+---@param nest einloom.Nest
+---@param variable integer
+---@param j integer
 ---@param tile integer
 ---@param inner integer
----@param uneven boolean
 ---@return boolean
-function chain.is_around(size, tile, inner, uneven)
-  if tile == size then return uneven or size % inner == 0 end
-  if not uneven or tile % inner ~= 0 then return tile % inner == 0 end
-  local before = tile - inner
-  return before < 1 or (size - 1) // before ~= (size - 1) // tile
+function chain.is_around(nest, variable, j, tile, inner)
+  local size, uneven = nest.step.sizes[nest.step.variables[variable]], nest.uneven[variable]
+  if tile == size then return uneven ~= false or size % inner == 0 end
+  if tile % inner ~= 0 then return false end
+  if nest.step.coarseness == 1 or nest.loops[nest.of_variable[variable][j]].tiles then
+    local before = tile - inner
+    return not uneven or before < 1 or (size - 1) // before ~= (size - 1) // tile
+  end
+  for _, other in ipairs(chain.around(nest, variable, j, inner)) do
+    if other == tile then return true end
+  end
+  return false
 end
 
 --- Whether a loop may cut `outer` into tiles: they divide it, or it is the size of the variable,
@@ -75,7 +96,7 @@ function chain.all(nest, variable)
   local tiles = { [#loops] = 1 }
   -- Cuts the tile outside of a position, which is chosen, or the size.
   local function extend(j, absorbs)
-    local candidates = j > 1 and chain.around(size, tiles[j], uneven ~= false) or { size }
+    local candidates = j > 1 and chain.around(nest, variable, j - 1, tiles[j]) or { size }
     for _, outer in ipairs(candidates) do
       local also = absorbs or uneven and outer > tiles[j] and uneven.absorbs[loops[j]] or false
       if not chain.cuts(uneven, j, also, outer, tiles[j]) then goto continue end

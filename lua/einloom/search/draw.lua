@@ -30,6 +30,23 @@ function draw.primes(n)
   return list
 end
 
+--- Factors whose product is a number, ascending primes multiplied until they are at least the
+--- coarseness of tiles; the last may be smaller.
+---@param n integer at least 1
+---@param coarseness number
+---@return integer[]
+function draw.factors(n, coarseness)
+  local list, product = {}, 1
+  for _, p in ipairs(draw.primes(n)) do
+    product = product * p
+    if product >= coarseness then
+      list[#list + 1], product = product, 1
+    end
+  end
+  if product > 1 then list[#list + 1] = product end
+  return list
+end
+
 --- A choice as a part of a candidate, or nil and the rule about it alone that it breaks.
 ---@param space einloom.Space
 ---@param i integer number of the einsum
@@ -168,8 +185,8 @@ local function list_moves(own, fixed, part, may_fuse, rng)
       end
     end
     if #loops > 1 then
-      for _, p in ipairs(draw.primes(product)) do
-        moves[#moves + 1] = { prime = p, loops = loops }
+      for _, p in ipairs(draw.factors(product, own.step.coarseness)) do
+        moves[#moves + 1] = { factor = p, loops = loops }
       end
     end
   end
@@ -197,7 +214,7 @@ local function draw_tiles(space, i, number, places, may_fuse, rng)
   for _, move in ipairs(list_moves(own, fixed, part, may_fuse, rng)) do
     local k = rng:pick(move.loops)
     local before = wish[k]
-    wish[k] = (before or 1) * move.prime
+    wish[k] = (before or 1) * move.factor
     local other = fitting(space, i, number, own, fixed, wish, start)
     if other then part = other else wish[k] = before end
   end

@@ -186,7 +186,7 @@ function engine.new(space, threads, relaxed)
   local built = core.space {
     energy = asked.energy, latency = asked.latency, usage = asked.usage, product = asked.product,
     one_spatial_dim_per_variable = options.one_spatial_dim_per_variable,
-    threads = threads or 1, persistent = persistent,
+    threads = threads or 1, persistent = persistent, coarseness = options.tiling_coarseness,
     max_fused_loops = limit(options.max_fused_loops),
     max_fused_loops_per_rank_variable = limit(options.max_fused_loops_per_rank_variable),
   }

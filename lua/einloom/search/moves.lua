@@ -163,7 +163,7 @@ local function each_trips(step, own, trips, tiles, visit)
     for _, a in ipairs(list) do
       for _, b in ipairs(list) do
         local before
-        for _, p in ipairs(a ~= b and draw.primes(trips[a]) or {}) do
+        for _, p in ipairs(a ~= b and draw.factors(trips[a], step.coarseness) or {}) do
           if p ~= before then changed(a, b, trips[a] // p, trips[b] * p) end
           before = p
         end
@@ -201,7 +201,7 @@ local function each_uneven(step, own, tiles, visit)
     local size, first = step.sizes[step.variables[variable]],
       first_loop(step, own, variable, tiles)
     for j = math.max(first - 1, 1), own.uneven[variable] and math.min(first, #list - 1) or 0 do
-      local around = chain.around(size, tiles[list[j + 1]], true)
+      local around = chain.around(own, variable, j, tiles[list[j + 1]])
       for q, tile in ipairs(around) do
         if tile == tiles[list[j]] then
           if around[q - 1] then changed(list[j], around[q - 1]) end

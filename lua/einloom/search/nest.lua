@@ -78,7 +78,9 @@ local function read_uneven(step, template, self)
       if kinds & (self.loops[k].dim and 2 or 1) ~= 0 then absorbs[k] = true end
     end
     while n < #loops - 1 and not template.nodes[self.node_of[loops[n + 1]]].pinned do n = n + 1 end
-    self.uneven[variable] = next(absorbs) and { absorbs = absorbs, n_leading = n } or false
+    -- What coarseness leaves of the tiles of a variable does not depend on the loops of a template.
+    local any = next(absorbs) or kinds > 0 and step.coarseness > 1
+    self.uneven[variable] = any and { absorbs = absorbs, n_leading = n } or false
   end
 end
 

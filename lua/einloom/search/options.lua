@@ -29,6 +29,9 @@ options.list = {
       .. "its outermost loop" },
   { name = "spatial_factors", kind = "factors", default = "perfect",
     text = "imperfect: the same for a variable that has a spatial loop" },
+  { name = "tiling_coarseness", kind = "ratio", default = 1,
+    text = "of the tiles that a loop may have, ascending, those are left out that are smaller than "
+      .. "so many times the one kept before; one trip is always kept" },
   { name = "max_fused_loops", kind = "count", default = math.huge,
     text = "loops with several trips that einsums share" },
   { name = "max_fused_loops_per_rank_variable", kind = "count", default = 1,

@@ -27,7 +27,7 @@ local function check_chain(step, nest, variable, tiles)
     local k, outer = list[j], j > 1 and tiles[list[j - 1]] or size
     local tile = tiles[k]
     if outer < tile or not list[j + 1] and tile ~= 1 then return wrong end
-    if j > 1 and not chain.is_around(size, outer, tile, uneven ~= false) then return wrong end
+    if j > 1 and not chain.is_around(nest, variable, j - 1, outer, tile) then return wrong end
     absorbs = absorbs or outer > tile and uneven ~= false and uneven.absorbs[k] ~= nil
     if not chain.cuts(uneven, j, absorbs, outer, tile) then return wrong end
   end

@@ -97,7 +97,12 @@ local function fullest(dims, uses)
   return front
 end
 
--- Every use with a chain of tiles of a variable that may leave a part.
+-- Whether tiles depend on those inside of them.
+local function by_chain(nest, variable)
+  return nest.uneven[variable] ~= false or nest.step.coarseness > 1
+end
+
+-- Every use with a chain of tiles of such a variable.
 local function with_chains(nest, uses, dims, variable)
   local known, found = {}, {}
   for _, list in ipairs(chain.all(nest, variable)) do
@@ -141,7 +146,7 @@ local function list_uses(nest, dims, lists)
   for d in ipairs(dims) do ones[d] = 1 end
   local uses = { { counts = ones, left = 1, trips = {}, chains = {} } }
   for v, loops in ipairs(lists) do
-    if #loops > 0 and nest.uneven[v] then
+    if #loops > 0 and by_chain(nest, v) then
       uses = with_chains(nest, uses, dims, v)
     elseif #loops > 0 then
       for _, use in ipairs(uses) do use.left = nest.step.sizes[nest.step.variables[v]] end
@@ -155,18 +160,17 @@ local function list_uses(nest, dims, lists)
   return fullest(dims, uses)
 end
 
--- What the uses depend on; of a variable that may leave a part on all its loops.
+-- What the uses depend on; of some variables that is all their loops.
 local function key_of(nest, lists)
   local parts = {}
   for v, loops in ipairs(lists) do
     for _, loop in ipairs(loops) do parts[#parts + 1] = v .. ":" .. loop.dim end
-    local uneven = #loops > 0 and nest.uneven[v]
-    for j, k in ipairs(uneven and nest.of_variable[v] or {}) do
+    local uneven = nest.uneven[v] or { absorbs = {}, n_leading = 0 }
+    for j, k in ipairs(#loops > 0 and by_chain(nest, v) and nest.of_variable[v] or {}) do
       local loop = nest.loops[k]
-      parts[#parts + 1] = ("%d.%d%s%s"):format(v, j, loop.dim and loop.dim.name or "",
-        uneven.absorbs[k] and "*" or "")
+      parts[#parts + 1] = ("%d.%d%s%s%d"):format(v, j, loop.dim and loop.dim.name or "",
+        uneven.absorbs[k] and "*" or "", uneven.n_leading)
     end
-    if uneven then parts[#parts + 1] = uneven.n_leading end
   end
   return table.concat(parts, " ")
 end

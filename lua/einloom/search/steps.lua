@@ -26,6 +26,7 @@ local steps = {}
 ---@field tensors einloom.SearchTensor[] in the order of names
 ---@field uneven? (integer|false)[] variables that may leave a part: 1 with temporal loops, 2 with
 --- spatial ones, 3 with both
+---@field coarseness number of tiles of loops that may have any
 ---@field force_order boolean holders follow the order of memories
 ---@field every_order boolean each variable in a sum is tried first in its place
 ---@field max_fused_loops number
@@ -101,7 +102,7 @@ local function step_of(case, e)
   local step = {
     einsum = e.name, n_instances = e.n_instances, is_copy = e.is_copy, tensors = tensors,
     splits = {}, variables = variables, sizes = sizes,
-    uneven = uneven(options, variables, tensors),
+    uneven = uneven(options, variables, tensors), coarseness = options.tiling_coarseness,
     force_order = options.force_memory_hierarchy_order,
     every_order = options.explore_loop_orders, max_fused_loops = options.max_fused_loops,
     one_fused_loop = options.max_fused_loops_per_rank_variable <= 1,
