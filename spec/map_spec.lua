@@ -293,7 +293,7 @@ return loom.arch {
       assert.matches("the script should return an architecture behind the workload", err, 1, true)
       files.scratch("return function() end", function(f)
         _, _, err = command("map", f, a)
-        assert.matches("not a function: write a script that returns what it gives", err, 1, true)
+        assert.matches("not a function: write a script that calls it", err, 1, true)
       end, ".lua")
     end)
   end)

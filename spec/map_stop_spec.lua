@@ -127,3 +127,70 @@ describe("einloom map refuses", function()
     end
   end)
 end)
+
+describe("einloom map", function()
+  local function with_arch(from, to, ...)
+    files.write(folder .. "/other.lua", (arch:gsub(from, to)))
+    files.write(folder .. "/small.lua", [[
+return require "einloom".workload { sizes = { a = 4, b = 4, c = 2 }, bits = 8,
+  "Z[a,c] = X[a,b] * W[b,c]" }]])
+    return command("map", folder .. "/small.lua", folder .. "/other.lua", ...)
+  end
+
+  it("says by every strategy what is in the way where nothing fits", function()
+    local said
+    for _, name in ipairs { "optimal", "random", "exhaustive", "annealing" } do
+      local status, out, err = with_arch("size = 65536", "size = 4, keep = 'All'",
+        "--strategy", name)
+      assert.are.same({ 1, "" }, { status, out })
+      assert.matches("no mapping fits\n  the size of GLB: %d+ choices of tiles need more", err)
+      said = said or err
+      assert.are.equal(said, err)
+    end
+  end)
+
+  it("prints JSON that verify and eval take", function()
+    for _, arguments in ipairs { { "--json" }, { "--json", "--pareto", "energy,latency" } } do
+      local status, out = with_arch("", "", table.unpack(arguments))
+      assert.are.equal(0, status)
+      files.write(folder .. "/m.json", out)
+      local verified, report = command("verify", folder .. "/m.json")
+      assert.are.equal(0, verified)
+      assert.matches("^[1-9]%d* passed, 0 failed, 0 disputed", report)
+      assert.are.equal(0, (command("eval", folder .. "/m.json")))
+    end
+  end)
+
+  it("and eval say what to write where a script returns a function", function()
+    files.write(folder .. "/f.lua", "return function() end")
+    for _, arguments in ipairs {
+      { "map", folder .. "/f.lua", folder .. "/a.lua" }, { "eval", folder .. "/f.lua" },
+    } do
+      local status, _, err = command(table.unpack(arguments))
+      assert.are.equal(1, status)
+      assert.truthy(err:find(("return (dofile %q)(...)"):format(folder .. "/f.lua"), 1, true), err)
+    end
+  end)
+
+  it("shows no units of strategies that have none", function()
+    local path = folder .. "/r.db"
+    assert.are.equal(0, (with_arch("", "", "--strategy", "random", "--evaluations", "9", "--store",
+      path)))
+    local _, out = command("runs", path)
+    assert.matches("random +1/1 +%- +%- +%S+ s +done", out)
+    local _, text = with_arch("", "", "--strategy", "random", "--evaluations", "9", "--store", path)
+    assert.matches("; 2 sessions, %S+ s\n", text)
+  end)
+
+  it("prints scripts that eval counts as the search did", function()
+    for _, model in ipairs { "reference", "exact" } do
+      local _, text = with_arch("", "", "--model", model)
+      assert.truthy(text:find(('options = { model = "%s" }'):format(model), 1, true), text)
+      files.scratch(text, function(path)
+        local status, out = command("eval", path)
+        assert.are.equal(0, status)
+        assert.truthy(out:find((" %d"):format(energy_of(text)), 1, true), out)
+      end, ".lua")
+    end
+  end)
+end)

@@ -99,9 +99,28 @@ local function asks_for_shares(arch)
   return false
 end
 
+-- Seconds for the reasons why a strategy came to no mapping.
+local explain_within = 20
+
+-- What every choice of tiles fell to, by a search of the strategy optimal; nil where that takes too
+-- long or cannot search the space.
+local function found_reasons(space)
+  local catch <close>, lines = drive.catch(explain_within), nil
+  pcall(catch.during, catch, function()
+    local whole = require "einloom.search.engine".new(space, 1)
+    whole:run()
+    if #whole:points() > 0 then return end
+    local explained = require "einloom.search.nothing".explain(space, whole:falls())
+    lines = require "einloom.show.nothing".lines(explained, space.arch)
+  end)
+  return lines
+end
+
 -- Why a search that came to its end looked at nothing.
 local function untried(search, strategy)
   if search.limits.evaluations == 0 then return "nothing was tried: no mapping may be evaluated" end
+  local lines = type(search.name) == "string" and found_reasons(search.space)
+  if lines and #lines > 0 then return "no mapping fits\n  " .. table.concat(lines, "\n  ") end
   return ("nothing was tried: the strategy %s came to no mapping; where none fits, the strategy "
     .. "optimal says what is in the way"):format(strategy)
 end

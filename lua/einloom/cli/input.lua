@@ -74,6 +74,16 @@ end
 
 -- ---- files --------------------------------------------------------------------------------
 
+--- What an error adds where a script returns a function.
+---@param path string
+---@param value any
+---@return string
+function input.of_function(path, value)
+  if type(value) ~= "function" then return "" end
+  return (", not a function: write a script that calls it, e.g. return (dofile %q)(...) with its "
+    .. "arguments in place of the dots"):format(path)
+end
+
 local function subject_of_values(path, values)
   local result = require "einloom.result"
   local first = values[1]
@@ -90,8 +100,8 @@ local function subject_of_values(path, values)
       options = first.options,
     }
   end
-  terminal.fail("script", "the script should return a result, a table with workload, arch and " ..
-    "mapping, or these three", path)
+  terminal.fail("script", "the script should return a result, a table with workload, arch and "
+    .. "mapping, or these three" .. input.of_function(path, first), path)
 end
 
 --- The text of a file; "-" is the standard input.

@@ -17,11 +17,11 @@ end
 
 local function expect(is, x, what, path)
   if is(x) then return x end
-  local hint = type(x) == "function" and ": write a script that returns what it gives" or ""
   local name = name_of(x)
   local article = name:match "^[aeiou]" and "an" or "a"
-  return terminal.fail("script", ("the script should return %s, not %s%s"):format(what,
-    x == nil and "nothing" or article .. " " .. name, hint), path)
+  local hint = input.of_function(path, x)
+  return terminal.fail("script", ("the script should return %s%s"):format(what, hint ~= "" and hint
+    or x == nil and ", not nothing" or (", not %s %s"):format(article, name)), path)
 end
 
 local function is_workload(x) return require "einloom.workload".is(x) end

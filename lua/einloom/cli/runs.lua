@@ -42,10 +42,13 @@ end
 
 local function row_of(part)
   local p, search = part:progress(), part.search
+  local has_units = search.identity.search.strategy == "optimal" -- of work
   return {
     part.path, minimised(search), search.identity.search.strategy,
-    ("%d/%d"):format(search.shard.number, search.shard.of), ("%d of %d"):format(p.done, p.mine),
-    tostring(p.points), progress.duration(p.seconds), state_of(part, p), found_of(part),
+    ("%d/%d"):format(search.shard.number, search.shard.of),
+    has_units and ("%d of %d"):format(p.done, p.mine) or "-",
+    has_units and tostring(p.points) or "-",
+ progress.duration(p.seconds), state_of(part, p), found_of(part),
   }
 end
 

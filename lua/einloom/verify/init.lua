@@ -19,7 +19,8 @@ local function set(...)
   return names
 end
 
-local head_of_cases = set("schema", "family", "model", "conventions", "tolerance", "cases", "note")
+local head_of_cases =
+  set("schema", "family", "model", "conventions", "tolerance", "cases", "note", "search")
 local adapters = {
   ["mapping/1"] = { module = "einloom.verify.mapping", list = "cases", head = head_of_cases },
   ["tiles/1"] = { module = "einloom.verify.tiles", list = "cases", head = head_of_cases },
