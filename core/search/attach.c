@@ -224,7 +224,7 @@ bool loom_state_add_row(const join *g, const constants *k, const double *left,
       if (last) x[to] += always;
       x[to + n_after] = last ? 0 : always;
     }
-    if (need > store->bits * (1 + 1e-12)) {
+    if (need > loom_most_within(store->bits, store->whole)) {
       if (g->beam == 0) s->joint[m]++;
       return true;
     }

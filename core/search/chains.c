@@ -180,7 +180,7 @@ static const loom_column *exceeded(const chains *c, const int32_t *tiles, int fr
       }
       sum += l->coefficient * least_factor(c, l->factor, tiles, from);
     }
-    if (sum > c->limited.at[i]->limit * (1 + 1e-12)) return c->limited.at[i];
+    if (sum > c->limited.at[i]->limit) return c->limited.at[i];
   }
   return NULL;
 }

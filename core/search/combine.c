@@ -70,8 +70,7 @@ static loom_space_verdict judge(const combination *c, const loom_search_level *l
   bound_columns(c, level, values);
   const double *columns = loom_collector_columns(c->collector);
   for (size_t i = 0; i < nest->columns.n; i++)
-    if (columns[i] > nest->columns.at[i].limit * (1 + 1e-12))
-      return loom_limit_rule(&nest->columns.at[i]);
+    if (columns[i] > nest->columns.at[i].limit) return loom_limit_rule(&nest->columns.at[i]);
   bool bounded = !c->reached && loom_collector_dominated(c->collector);
   return (loom_space_verdict){bounded ? LOOM_RULE_BOUNDED : LOOM_RULE_NONE, -1};
 }
@@ -354,6 +353,12 @@ static bool run(combination *c) {
     c->chosen[v] =
         loom_realloc_array(nest->ctx, NULL, 0, nest->lists[v].rows.n + 1, sizeof(size_t));
     done = done && c->chosen[v];
+  }
+  loom_space_verdict verdict = {LOOM_RULE_NONE, -1};
+  if (n == 0) verdict = judge_classes(c, 0);
+  if (verdict.rule != LOOM_RULE_NONE) {
+    fall(c, verdict, 1);
+    return done;
   }
   done = done && choose_classes(c, 0);
   for (int v = 0; v < n; v++)

@@ -102,7 +102,7 @@ static const loom_column *exceeded(const crossing *x, int n) {
       sum +=
           least_of_others(x, item) * least_factor(x, &x->part->factors.at[item->p[x->number]], n);
     }
-    if (sum > column->limit * (1 + 1e-12)) return column;
+    if (sum > column->limit) return column;
   }
   return NULL;
 }

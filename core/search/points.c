@@ -183,7 +183,7 @@ static loom_space_verdict judge_dimensions(const loom_nest *nest, const shape *x
 static loom_space_verdict judge_limits(const loom_nest *nest, const double *columns) {
   for (size_t i = 0; i < nest->columns.n; i++) {
     const loom_column *c = &nest->columns.at[i];
-    if (columns[i] > c->limit * (1 + 1e-12)) return loom_limit_rule(c);
+    if (columns[i] > c->limit) return loom_limit_rule(c);
   }
   return verdict(LOOM_RULE_NONE, -1);
 }

@@ -530,7 +530,8 @@ typedef struct loom_space_memory_ {
   char *component;
   double bits;
   loom_memory_role role;
-  int open; /* number among the open ones, or -1 */
+  int open;   /* number among the open ones, or -1 */
+  bool whole; /* all bits in it are integers */
 } loom_space_store;
 
 /* One row of a join: the row before and the point that was attached. */
@@ -576,6 +577,11 @@ bool loom_space_exceeds(const loom_space *s, const double *values, const double 
 /* Columns of a template from its costs (columns.c). */
 bool loom_nest_fill(const loom_space *s, loom_space_one *one, loom_nest *nest,
                     const loom_space_template *t, const loom_einsum_costs *e);
+/* The most that counts as within a limit; whole: of sums of integers (limits.c). */
+double loom_most_within(double limit, bool whole);
+/* Limits of columns become the most that counts as within them; false with an error where objectives
+** leave the range of doubles. */
+bool loom_nest_set_limits(loom_space *s, loom_nest *nest);
 /* Frees all of a nest but what evaluating needs, or all. */
 void loom_nest_shrink(loom_nest *nest);
 void loom_nest_free(loom_nest *nest);

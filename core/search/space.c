@@ -36,7 +36,7 @@ static int refuse(loom_space *s, const char *what) {
 }
 
 int loom_space_memory(loom_space *s, const char *component, double bits, loom_memory_role role) {
-  loom_space_store store = {loom_arena_string(&s->arena, component), bits, role, -1};
+  loom_space_store store = {loom_arena_string(&s->arena, component), bits, role, -1, true};
   if (s->einsums.n > 0) return refuse(s, "memories come before einsums");
   if (role == LOOM_MEMORY_OPEN) store.open = s->n_open++;
   if (!store.component || !loom_vec_push(s->ctx, &s->memories, store)) return -1;

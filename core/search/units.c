@@ -191,8 +191,8 @@ static bool fill_unit(loom_space *s, loom_space_one *one, const loom_space_templ
                       const loom_einsum_costs *e, loom_unit *u) {
   uint32_t mark = loom_scratch_mark(s->ctx);
   bool done = copy_template(s, t, &u->t) && init_nest(s, one, &u->t, &u->nest) &&
-              loom_nest_fill(s, one, &u->nest, &u->t, e) && check_size(&u->nest) &&
-              list_spreads(s, one, &u->nest);
+              loom_nest_fill(s, one, &u->nest, &u->t, e) && loom_nest_set_limits(s, &u->nest) &&
+              check_size(&u->nest) && list_spreads(s, one, &u->nest);
   loom_scratch_release(s->ctx, mark);
   return done && loom_vec_reserve(s->ctx, &one->units, 1) &&
          loom_vec_reserve(s->ctx, &one->texts, 1) && loom_vec_reserve(s->ctx, &one->n_loops, 1);
