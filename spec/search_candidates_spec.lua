@@ -20,6 +20,9 @@ local function analysed(case, mapping)
   local energy, problem = r:energy()
   if not energy then return nil, problem end
   local usage = {}
+  for _, component in ipairs(case.arch.components) do
+    if component.class == "Memory" then usage[component.name] = 0 end
+  end
   for name, x in pairs(r:usage()) do usage[name] = x:tonumber() end
   return goals.complete {
     energy = energy:tonumber(), latency = r:latency():tonumber(), usage = usage,

@@ -45,6 +45,9 @@ end
 local function analysed(space, mapping)
   local r = assert(loom.analyze(space.workload, space.arch, mapping, { model = "reference" }))
   local usage = {}
+  for _, component in ipairs(space.arch.components) do
+    if component.class == "Memory" then usage[component.name] = 0 end
+  end
   for name, x in pairs(r:usage()) do usage[name] = x:tonumber() end
   return goals.complete {
     energy = assert(r:energy()):tonumber(), latency = r:latency():tonumber(), usage = usage,

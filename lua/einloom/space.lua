@@ -7,6 +7,7 @@ local candidate = require "einloom.search.candidate"
 local draw = require "einloom.search.draw"
 local errors = require "einloom.errors"
 local fingerprint = require "einloom.search.fingerprint"
+local holds = require "einloom.search.holds"
 local join = require "einloom.search.join"
 local moves = require "einloom.search.moves"
 local space_options = require "einloom.search.options"
@@ -17,6 +18,7 @@ local steps = require "einloom.search.steps"
 local symbols = require "einloom.case.symbols"
 local template = require "einloom.search.template"
 local templates = require "einloom.search.templates"
+local value = require "einloom.value"
 local workload = require "einloom.workload"
 
 local space = {}
@@ -76,6 +78,19 @@ local function check_bounds(w, a)
   end
 end
 
+-- Tiles are 32-bit integers in the core.
+local most_values <const> = 2147483647
+
+local function check_sizes(w)
+  local sizes = readonly.raw(w).rank_variables
+  for _, v in ipairs(errors.keys(sizes)) do
+    if value.nearest(sizes[v]) > most_values then
+      errors.raise("bad_argument", ("a search takes variables of at most %d values, %s has %s")
+        :format(most_values, v, tostring(sizes[v])), { path = "workload.sizes", name = v })
+    end
+  end
+end
+
 local function check_arguments(w, a)
   local function check(ok, x, position, what)
     if ok then return end
@@ -91,6 +106,7 @@ local function check_arguments(w, a)
     errors.raise("bad_argument", ("a search needs numbers: give %s a value")
       :format(table.concat(names, ", ")), { path = "loom.space", name = names[1] })
   end
+  check_sizes(w)
 end
 
 --- The space of mappings of a workload on an architecture. What the levels of the architecture keep
@@ -127,7 +143,26 @@ function space.new(w, a, given, unlisted)
   return self
 end
 
---- The templates of an einsum, as data.
+-- Raises for an einsum without any template: what is in the way of its first way to a unit.
+local function refuse_step(step)
+  local message
+  for _, way in ipairs(step.ways) do
+    local unheld, level, tensor = holds.problem(way)
+    if #unheld > 0 then
+      message = ("no level may hold %s of einsum %s (keep, may_keep, back)"):format(
+        table.concat(unheld, ", "), step.einsum)
+    elseif level then
+      message = ("%s is to be the first to hold %s of einsum %s (back), but a level above holds it")
+        :format(level, tensor, step.einsum)
+    end
+    if message then break end
+  end
+  errors.raise("bad_arch", message
+    or ("einsum %s has no loops and holders that keep to what levels may hold"):format(step.einsum),
+    { path = "arch", name = step.einsum })
+end
+
+--- The templates of an einsum, as data; raises where what levels may hold leaves none.
 ---@param i integer
 ---@return einloom.Template[]
 function Space:list(i)
@@ -135,6 +170,7 @@ function Space:list(i)
     local list = {}
     self.problems[i] =
       templates.each(self.steps[i], function(t) list[#list + 1] = t end)
+    if #list == 0 and not self.steps[i].pattern then refuse_step(self.steps[i]) end
     self.lists[i] = list
   end
   return self.lists[i]

@@ -79,6 +79,13 @@ function value.check(x, kind, path, range)
   return x
 end
 
+--- The double nearest to a value that is a number.
+---@param x einloom.Value
+---@return number
+function value.nearest(x)
+  return type(x) == "number" and x or x:tonumber()
+end
+
 --- Whether two values are equal: true, false, or nil when that is not known.
 ---@param a einloom.Value
 ---@param b einloom.Value

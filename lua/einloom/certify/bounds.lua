@@ -12,6 +12,7 @@ local limits = require "einloom.certify.limits"
 local reach = require "einloom.certify.reach"
 local reserved = require "einloom.certify.reserved"
 local shares = require "einloom.certify.shares"
+local value = require "einloom.value"
 
 local bounds = {}
 
@@ -152,7 +153,7 @@ local function add_memories(self, domain, case, costs)
   local by_name = {}
   for _, row in ipairs(costs.memory) do
     local name = row.component
-    local size = case.arch:component(name).size
+    local size = value.nearest(case.arch:component(name).size)
     if size < math.huge then
       local memory = by_name[name]
       if not memory then

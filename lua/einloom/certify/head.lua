@@ -7,6 +7,7 @@ local goal = require "einloom.certify.goal"
 local loom = require "einloom"
 local members = require "einloom.certify.members"
 local read_case = require "einloom.case.read"
+local readonly = require "einloom.readonly"
 local space = require "einloom.space"
 local space_options = require "einloom.search.options"
 local write_case = require "einloom.case.write"
@@ -49,6 +50,17 @@ local function check_ranks(s)
   end
 end
 
+-- Bounds are taken in double: sizes of memories have to be what they are there.
+local function check_sizes(s)
+  for _, component in ipairs(readonly.raw(s.arch).components) do
+    local size = component.class == "Memory" and component.size
+    if size and size ~= math.huge and not (math.type(size) and size < 2 ^ 53) then
+      refuse("no certificate is about memories of a size that is not exact in double, as %s has",
+        component.name)
+    end
+  end
+end
+
 --- Raises where a space has something that no certificate is about.
 ---@param s einloom.Space
 function head.check_space(s)
@@ -65,6 +77,7 @@ function head.check_space(s)
     refuse "no certificate is about the use of memories by several einsums"
   end
   check_ranks(s)
+  check_sizes(s)
 end
 
 local function number(x) return type(x) == "number" and x or x:tonumber() end

@@ -5,6 +5,7 @@
 local completions = require "einloom.certify.completions"
 local errors = require "einloom.errors"
 local readonly = require "einloom.readonly"
+local value = require "einloom.value"
 
 local joining = {}
 
@@ -203,9 +204,8 @@ end
 function joining.memories(s)
   local memories = {}
   for _, component in ipairs(readonly.raw(s.arch).components) do
-    if component.class == "Memory" and component.size < math.huge then
-      memories[component.name] = component.size
-    end
+    local size = component.class == "Memory" and value.nearest(component.size) or math.huge
+    if size < math.huge then memories[component.name] = size end
   end
   return memories
 end

@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: MIT
 -- Candidates: a template and its tiles for each einsum. What mapping they are, and what it costs.
 
+local arguments = require "einloom.search.arguments"
 local errors = require "einloom.errors"
 local filled = require "einloom.search.filled"
 local goals = require "einloom.search.goals"
 local joint = require "einloom.search.joint"
 local loom = require "einloom"
 local nest = require "einloom.search.nest"
+local readonly = require "einloom.readonly"
 local rules = require "einloom.search.rules"
 local standing = require "einloom.search.standing"
 local tree = require "einloom.search.tree"
@@ -24,28 +26,10 @@ local candidate = {}
 ---@field fullest? boolean found by the strategy optimal, where limits leave no tiles for a fuller
 --- use of dimensions with a least share
 
--- The choice for an einsum; a candidate that is none is a mistake, not a rule that is broken.
-local function choice_of(space, c, i)
-  local choices = type(c) == "table" and c.choices
-  if type(choices) ~= "table" or #choices ~= #space.steps then
-    errors.raise("bad_candidate", ("a candidate has `choices`, one for each of %d einsums"):format(
-      #space.steps))
-  end
-  local choice, name = choices[i], space.steps[i].einsum
-  if type(choice) ~= "table" or type(choice.tiles) ~= "table" then
-    errors.raise("bad_candidate", ("the choice for %s has no `template` and `tiles`"):format(name))
-  end
-  if not space:list(i)[choice.template] then
-    errors.raise("bad_candidate", ("%s has templates 1 to %d, not %s"):format(name,
-      #space:list(i), tostring(choice.template)))
-  end
-  return choice
-end
-
 -- The nest of a choice with the trips and the order of its loops, or nil and the rule it breaks: of
 -- all about the einsum, or of those that make it a mapping.
 local function part_of(space, c, i, only_mapping)
-  local choice, step = choice_of(space, c, i), space.steps[i]
+  local choice, step = arguments.choice(space, c, i), space.steps[i]
   local own = nest.of(space, space.shape_of[i], choice.template)
   local trips, rule = rules.trips_of(step, own, choice.tiles)
   if trips and not only_mapping then
@@ -61,7 +45,7 @@ end
 local function joined(space, c)
   local choices = {}
   for i, step in ipairs(space.steps) do
-    local choice = choice_of(space, c, i)
+    local choice = arguments.choice(space, c, i)
     if not choice.fused then
       errors.raise("bad_candidate", ("the choice for %s has no `fused`: splits of the mapping with "
         .. "holes need it"):format(step.einsum))
@@ -106,10 +90,11 @@ local function as_it_stands(step, part, hoisted)
 end
 
 --- A text that equal candidates have in common.
----@param _ einloom.Space
+---@param space einloom.Space
 ---@param c einloom.Candidate
 ---@return string
-function candidate.key(_, c)
+function candidate.key(space, c)
+  arguments.candidate(space, c)
   local parts = {}
   for i, choice in ipairs(c.choices) do
     parts[i] = ("%d: %s: %s"):format(choice.template, table.concat(choice.tiles, " "),
@@ -124,6 +109,15 @@ local function exact_values(space, part)
   return program:exact(tiles)
 end
 
+-- The rule about limits that a result breaks.
+local function broken_limit(result)
+  for _, row in ipairs(result:constraints()) do
+    if row.condition:tointeger() == 0 then
+      return ("%s:%s%s"):format(row.kind, row.component, row.dim and "." .. row.dim or "")
+    end
+  end
+end
+
 -- Figures by the analysis of the mapping: one with holes stands as it is written, loops with one
 -- trip and all.
 local function analysed(space, mapping)
@@ -131,26 +125,53 @@ local function analysed(space, mapping)
     { model = space.options.model })
   if not result then return nil, kind end
   local energy, _, problem = result:energy()
-  if not energy then return nil, problem end
+  if not energy then return nil, broken_limit(result) or problem end
   local usage = {}
   for name, x in pairs(result:usage()) do usage[name] = x:tonumber() end
-  return goals.complete {
-    energy = energy:tonumber(), latency = result:latency():tonumber(), usage = usage,
-  }
+  return { energy = energy, latency = result:latency(), usage = usage }
 end
 
---- Figures of a candidate: energy, latency, their product, and what it uses of each memory; or nil
---- and the rule that it breaks. They are those of the analysis of its mapping, to the last digit.
+-- Sums of fewer bits are exact integers and doubles.
+local most_bits <const> = 1 << 48
+
+-- The bits of each row of memory as integers, or nil where they are none or too large.
+local function bits_of(values, n)
+  local bits = {}
+  for k = 1, n do
+    local x = values[2 + k]:tointeger()
+    if not x or x > most_bits then return nil end
+    bits[k] = x
+  end
+  return bits
+end
+
+-- Every memory has its share: none where it has no limit or holds nothing.
+local function all_memories(space, figures)
+  for _, component in ipairs(readonly.raw(space.arch).components) do
+    local name = component.name
+    if component.class == "Memory" then figures.usage[name] = figures.usage[name] or 0.0 end
+  end
+  return figures
+end
+
+-- The analysis of the whole mapping of a candidate.
+local function by_analysis(space, c)
+  local mapping, rule = candidate.mapping(space, c)
+  if not mapping then return nil, rule end
+  local figures
+  figures, rule = analysed(space, mapping)
+  if not figures then return nil, rule end
+  return all_memories(space, figures)
+end
+
+--- Energy and latency of a candidate as exact numbers, and the share that it uses of each memory
+--- in double; or nil and the rule that it breaks.
 ---@param space einloom.Space
 ---@param c einloom.Candidate
----@return table? figures
+---@return { energy: einloom.Expr, latency: einloom.Expr, usage: table<string, number> }? figures
 ---@return string? rule
-function candidate.evaluate(space, c)
-  if space.options.mapping or space.options.model == "exact" then
-    local mapping, rule = candidate.mapping(space, c)
-    if not mapping then return nil, rule end
-    return analysed(space, mapping)
-  end
+function candidate.exact(space, c)
+  if space.options.mapping or space.options.model == "exact" then return by_analysis(space, c) end
   local steps, parts, energy, latency = space.steps, {}, nil, nil
   for i in ipairs(steps) do
     local part, rule = part_of(space, c, i)
@@ -161,8 +182,9 @@ function candidate.evaluate(space, c)
   if not fit then return nil, rule end
   for i, step in ipairs(steps) do
     local part = as_it_stands(step, parts[i], joint.hoisted(steps, parts, fit, i))
-    local values, bits = exact_values(space, part), {}
-    for k = 1, #part.nest.memory do bits[k] = values[2 + k]:tonumber() end
+    local values = exact_values(space, part)
+    local bits = bits_of(values, #part.nest.memory)
+    if not bits then return by_analysis(space, c) end
     energy = energy and energy + values[1] or values[1]
     latency = latency and latency + values[2] or values[2]
     part.bits = bits
@@ -170,9 +192,21 @@ function candidate.evaluate(space, c)
   end
   local usage, broken = joint.usage(steps, parts, fit)
   if not usage then return nil, broken end
-  return goals.complete {
-    energy = energy:tonumber(), latency = latency:tonumber(), usage = usage,
-  }
+  return all_memories(space, { energy = energy, latency = latency, usage = usage })
+end
+
+--- Figures of a candidate: energy, latency, their product, and the share that it uses of each
+--- memory (0 of one without a limit); or nil and the rule that it breaks. They are those of the
+--- analysis of its mapping, to the last digit.
+---@param space einloom.Space
+---@param c einloom.Candidate
+---@return table? figures
+---@return string? rule
+function candidate.evaluate(space, c)
+  local figures, rule = candidate.exact(space, c)
+  if not figures then return nil, rule end
+  figures.energy, figures.latency = figures.energy:tonumber(), figures.latency:tonumber()
+  return goals.complete(figures)
 end
 
 return candidate

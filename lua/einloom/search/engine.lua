@@ -5,9 +5,11 @@
 local analysis = require "einloom.search.analysis"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local exact = require "einloom.search.exact"
 local goals = require "einloom.search.goals"
 local nest = require "einloom.search.nest"
 local rules = require "einloom.search.rules"
+local value = require "einloom.value"
 
 local engine = {}
 
@@ -29,20 +31,32 @@ Engine.__index = Engine
 
 -- ---- memories ----
 
--- Bits that all tensors of the workload take, as the levels' widths have it at most.
+-- The largest width that a component gives to values of its own accord.
+local function most_width(case)
+  local most = 0
+  for _, component in ipairs(case.arch.components) do
+    local own = component.bits_per_value
+    for _, width in pairs(type(own) == "table" and own or { own }) do
+      most = math.max(most, value.nearest(width))
+    end
+  end
+  return most
+end
+
+-- Bits that all tensors of the workload take at most, in double: integers could wrap around.
 local function all_bits(case)
-  local total = 0
+  local total, most = 0.0, most_width(case)
   for _, e in ipairs(case.workload.einsums) do
     for _, t in ipairs(e.tensors) do
-      local size = 1
+      local size = 1.0
       for _, form in ipairs(t.affine) do
-        local extent = 1
+        local extent = 1.0
         for _, term in ipairs(form.terms) do
           extent = extent + math.abs(term[2]) * (case.workload.rank_variables[term[1]] - 1)
         end
         size = size * extent
       end
-      total = total + size * math.max(t.bits_per_value, 64)
+      total = total + size * math.max(value.nearest(t.bits_per_value), most)
     end
   end
   return total
@@ -75,7 +89,7 @@ local function add_memories(self, open, usage)
   local case, enough = self.space.case, all_bits(self.space.case)
   for _, component in ipairs(case.arch.components) do
     if component.class == "Memory" then
-      local bits = component.size
+      local bits = value.nearest(component.size)
       local limited = bits < math.huge and (usage or bits < enough) and not self.relaxed.others
       local is_free = component.name == self.relaxed.memory
       local is_open = is_free or limited and (open[component.name] or usage) or false
@@ -149,7 +163,8 @@ local function add_einsum(self, step)
     sizes[i], uneven[i] = step.sizes[v], step.uneven and step.uneven[i] or 0
   end
   local numbers = {
-    einsum = built:einsum(step.einsum, sizes, uneven), variables = {}, dimensions = {},
+    name = step.einsum, einsum = built:einsum(step.einsum, sizes, uneven), variables = {},
+    dimensions = {},
     tensors = {}, splits = {}, memories = self.memories,
   }
   for i, v in ipairs(step.variables) do numbers.variables[v] = i - 1 end
@@ -218,7 +233,9 @@ function Engine:add(unit, from)
   local description = analysis.describe(self.space.case, template, numbers)
   description.text = unit.text
   local number, problem, its_kind = self.built:add(numbers.einsum, costs, description)
-  if not number then errors.raise(its_kind, problem) end
+  if not number then
+    errors.raise(its_kind, ("einsum %s: %s"):format(numbers.name, problem))
+  end
   self.templates[unit.einsum][number] = unit.template
   self.places[unit.einsum][unit.template] = number
   if self.n_costs > 0 and not from then
@@ -422,18 +439,11 @@ local function candidate_of(self, result)
   return { choices = choices }
 end
 
--- Uneven tiles make fractions: sums of these are rounded once, not again and again.
-local function round_once(space, point)
-  local figures = space.steps[1].uneven and space:evaluate(point.candidate)
-  for _, key in ipairs { "energy", "latency" } do
-    if figures and point[key] then point[key] = figures[key] end
-  end
-  goals.complete(point)
-end
-
---- The results of the join: the best point, or the front where several figures are minimised.
+--- The results of the join: the best point, or the front where several figures are minimised; exact
+--- figures decide where doubles are close.
+---@param so_far? boolean there is more to come
 ---@return table[]
-function Engine:points()
+function Engine:points(so_far)
   local case, points = self.space.case, {}
   local asked = self.asked
   for i = 0, self.built:results() - 1 do
@@ -445,20 +455,19 @@ function Engine:points()
       end
     end
     for _, name in ipairs(self.open) do
-      point.usage[name] = values[k] / case.arch:component(name).size
+      point.usage[name] = values[k] / value.nearest(case.arch:component(name).size)
       k = k + 1
     end
     goals.complete(point)
     point.result = i
     points[#points + 1] = point
   end
-  points = goals.best(case, points)
+  points = goals.close(case, points)
   for _, point in ipairs(points) do
     point.candidate = candidate_of(self, point.result)
     point.result = nil
-    round_once(self.space, point)
   end
-  return points
+  return exact.best(self.space, points, so_far)
 end
 
 --- Explores and joins everything.

@@ -4,6 +4,7 @@
 
 local objective = require "einloom.search.objective"
 local readonly = require "einloom.readonly"
+local value = require "einloom.value"
 
 local goals = {}
 
@@ -37,9 +38,11 @@ function goals.values(case, figures)
   local values, goal = {}, case.objective
   if goal.formula then return { objective.value(goal, figures) } end
   for _, name in ipairs(goal.names) do
-    if name == "usage" then
+    if name == "energy_delay_product" then
+      values[#values + 1] = figures.energy * figures.latency
+    elseif name == "usage" then
       for _, component in ipairs(readonly.raw(case.arch).components) do
-        if component.class == "Memory" and component.size < math.huge then
+        if component.class == "Memory" and value.nearest(component.size) < math.huge then
           values[#values + 1] = figures.usage[component.name] or 0
         end
       end
@@ -60,8 +63,8 @@ function goals.score(case, figures)
   return score
 end
 
--- Sums in another order may differ by that much.
-local slack = 1e-12
+-- Sums in another order may differ by that much; what is closer than `close` is compared exactly.
+local slack, close = 1e-12, 1e-9
 
 -- The points with the least value of a figure, as far as they are known to differ.
 local function least(points, value_of)
@@ -85,7 +88,27 @@ local function first_of_least(case, points)
   return { points[1] }
 end
 
---- The points that answer a search: the best one, or all of a front.
+--- The points that may answer a search once they are compared exactly: all of a front, else those
+--- whose value is close to the least one or no number.
+---@param case einloom.SearchProblem
+---@param points table[]
+---@return table[]
+function goals.close(case, points)
+  if case.objective.is_front then return points end
+  local values, list, lowest = {}, {}, math.huge
+  for i, point in ipairs(points) do
+    values[i] = goals.values(case, point)[1]
+    if values[i] < lowest then lowest = values[i] end
+  end
+  local most = lowest + math.abs(lowest) * close
+  for i, point in ipairs(points) do
+    local x = values[i]
+    if x <= most or x ~= x or x == math.huge then list[#list + 1] = point end
+  end
+  return list
+end
+
+--- The points that answer a search as far as doubles tell: the best one, or all of a front.
 ---@param case einloom.SearchProblem
 ---@param points table[]
 ---@return table[]

@@ -14,7 +14,7 @@ local holds = {}
 ---@field region? integer fanouts above, where these are others than those of its level
 
 -- What a level has to hold and may hold besides, given what those above it hold; nil where it
--- cannot hold what it has to.
+-- cannot hold what it has to, and the tensor.
 local function options(way, level, chosen, above)
   local function of(rule) return rule and rule(chosen, above) or {} end
   local keep, back, may_keep = of(level.keep), of(level.back), of(level.may)
@@ -23,7 +23,7 @@ local function options(way, level, chosen, above)
     local name = t.name
     local possible = level.kind == "store" or above[name]
     if way.is_copy and above[name] then possible = false end
-    if back[name] and above[name] then return nil end
+    if back[name] and above[name] then return nil, name end
     if possible and (keep[name] or back[name]) then
       must[#must + 1] = t
     elseif possible and may_keep[name] then
@@ -33,17 +33,14 @@ local function options(way, level, chosen, above)
   return must, may
 end
 
-local function choose(way, index, chosen, above, list, visit)
+local function choose(way, index, chosen, above, list, visit, refused)
   local level = way.levels[index]
-  if not level or level.kind == "compute" then
-    for _, t in ipairs(way.tensors) do
-      if not above[t.name] then return end
-    end
-    return visit(list)
+  if not level or level.kind == "compute" then return visit(list, above) end
+  if level.kind == "array" then
+    return choose(way, index + 1, chosen, above, list, visit, refused)
   end
-  if level.kind == "array" then return choose(way, index + 1, chosen, above, list, visit) end
   local must, may = options(way, level, chosen, above)
-  if not must then return end
+  if not must then return refused(level, may) end
   for bits = 0, (1 << #may) - 1 do
     local here, seen = {}, setmetatable({}, { __index = above })
     local longer = table.move(list, 1, #list, 1, {})
@@ -60,7 +57,7 @@ local function choose(way, index, chosen, above, list, visit)
       if bits >> (i - 1) & 1 == 1 then hold(t, false) end
     end
     chosen[level.name] = here
-    choose(way, index + 1, chosen, seen, longer, visit)
+    choose(way, index + 1, chosen, seen, longer, visit, refused)
     chosen[level.name] = nil
   end
 end
@@ -69,7 +66,33 @@ end
 ---@param way einloom.SearchWay
 ---@param visit fun(list: einloom.Holder[])
 function holds.each(way, visit)
-  choose(way, 1, {}, {}, {}, visit)
+  choose(way, 1, {}, {}, {}, function(list, above)
+    for _, t in ipairs(way.tensors) do
+      if not above[t.name] then return end
+    end
+    visit(list)
+  end, function() end)
+end
+
+--- Why a way has no set of holders: tensors that no level can hold, in the order of names; or else
+--- a level that is to be the first to hold a tensor, and the tensor, which a level above holds.
+---@param way einloom.SearchWay
+---@return string[] unheld
+---@return string? level
+---@return string? tensor
+function holds.problem(way)
+  local held, level_name, tensor_name, complete = {}, nil, nil, false
+  choose(way, 1, {}, {}, {}, function(_, above)
+    complete = true
+    for _, t in ipairs(way.tensors) do held[t.name] = held[t.name] or above[t.name] end
+  end, function(level, tensor)
+    level_name, tensor_name = level_name or level.name, tensor_name or tensor
+  end)
+  local unheld = {}
+  for _, t in ipairs(complete and way.tensors or {}) do
+    if not held[t.name] then unheld[#unheld + 1] = t.name end
+  end
+  return unheld, level_name, tensor_name
 end
 
 --- Whether a holder stands above all loops.

@@ -6,12 +6,15 @@ local goals = require "einloom.search.goals"
 
 local kept = {}
 
--- Whether figures a are at most figures b in all that is minimised.
-local function at_most(a, b)
-  for i, x in ipairs(a) do
-    if x > b[i] then return false end
+-- Whether figures are at most others in all that is minimised, in double.
+local function in_double(case)
+  return function(a, b)
+    local xs, ys = goals.values(case, a), goals.values(case, b)
+    for i, x in ipairs(xs) do
+      if x > ys[i] then return false end
+    end
+    return true
   end
-  return true
 end
 
 --- A list of points with one more, without those that it beats; the list itself where one there is
@@ -19,13 +22,15 @@ end
 ---@param case einloom.SearchProblem
 ---@param points table[] figures, with whatever else belongs to them
 ---@param point table
+---@param at_most? fun(a: table, b: table): boolean whether a point is at most another in all that
+--- is minimised; in double without it
 ---@return table[]
-function kept.with(case, points, point)
-  local values, list = goals.values(case, point), {}
+function kept.with(case, points, point, at_most)
+  local list = {}
+  at_most = at_most or in_double(case)
   for _, other in ipairs(points) do
-    local own = goals.values(case, other)
-    if at_most(own, values) then return points end
-    if not at_most(values, own) then list[#list + 1] = other end
+    if at_most(other, point) then return points end
+    if not at_most(point, other) then list[#list + 1] = other end
   end
   list[#list + 1] = point
   return list

@@ -7,6 +7,7 @@
 local analysis = require "einloom.search.analysis"
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local value = require "einloom.value"
 
 local nest = {}
 
@@ -104,7 +105,8 @@ local function read_memory(space, step, template, costs, self, outputs)
   for _, row in ipairs(costs.memory) do
     local shared = backed(step, template, row)
     self.memory[#self.memory + 1] = {
-      component = row.component, size = space.case.arch:component(row.component).size,
+      component = row.component,
+      size = value.nearest(space.case.arch:component(row.component).size),
       tensor = at[shared or row.tensor], depth = math.min(row.n_loops_above, self.n_fused),
       backs = shared ~= nil,
     }

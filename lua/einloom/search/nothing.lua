@@ -3,6 +3,7 @@
 -- of a memory or count of instances that, alone, would let a mapping through.
 
 local engine = require "einloom.search.engine"
+local value = require "einloom.value"
 
 local nothing = {}
 
@@ -36,9 +37,9 @@ end
 
 -- The most instances of a dimension that any mapping uses.
 local function most_instances(space)
-  local most = 1
+  local most = 1.0
   for _, shape in ipairs(space.shapes) do
-    local product = 1
+    local product = 1.0
     for _, size in pairs(shape.step.sizes) do product = product * size end
     most = math.max(most, product)
   end
@@ -67,7 +68,7 @@ local function least_count(space, dimension)
     local middle = (low + high) // 2
     if works(space, dimension, middle) then high = middle else low = middle end
   end
-  return high
+  return math.tointeger(high) or high
 end
 
 -- What the search does of its own accord, and nobody can change.
@@ -77,9 +78,10 @@ local own_rules = { dominated = true, bounded = true }
 local function too_small(space)
   local list = {}
   for _, component in ipairs(space.case.arch.components) do
-    if component.class == "Memory" and component.size < math.huge then
+    local size = component.class == "Memory" and value.nearest(component.size) or math.huge
+    if size < math.huge then
       local needs = least_capacity(space, component.name, true)
-      if needs and needs > component.size then
+      if needs and needs > size then
         list[#list + 1] = { rule = "capacity", subject = component.name, n = 0, needs = needs }
       end
     end

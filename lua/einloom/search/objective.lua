@@ -188,15 +188,18 @@ local function list_of(x)
   local names, seen = {}, {}
   for i, name in ipairs(x) do
     local one = figure(name)
-    if not one or seen[one] then
-      return nil, one and "each figure once" or expected,
-        type(name) == "string" and errors.hint(name, errors.keys(known)) or ""
+    if not one then
+      return nil, "a list of figures", (": '%s' is none%s"):format(tostring(name),
+        type(name) == "string" and errors.hint(name, errors.keys(known)) or "")
+    elseif seen[one] then
+      return nil, "each figure once", (": %s is there twice"):format(one)
     end
     seen[one], names[i] = true, one
   end
   if #names == 0 then return nil, expected end
   if #names > 1 and seen.energy_delay_product then
-    return nil, "figures that are not made of each other"
+    return nil, "figures that are not made of each other",
+      ": energy_delay_product is energy times latency"
   end
   return new(names)
 end
@@ -211,13 +214,32 @@ function objective.new(x)
   return list_of(x)
 end
 
+local function program_of(self)
+  self.program = self.program or core.compile({ self.formula }, { energy, latency })
+  return self.program
+end
+
+--- The exact value of a formula that is minimised.
+---@param self einloom.Objective
+---@param figures { energy: einloom.Expr, latency: einloom.Expr }
+---@return einloom.Expr
+function objective.exact(self, figures)
+  local ok, x = pcall(function()
+    return program_of(self):exact({ figures.energy, figures.latency })[1]
+  end)
+  if ok and x:is_number() then return x end
+  errors.raise("bad_argument", ("%s has no exact value where energy is %s and latency %s%s"):format(
+    self.text, tostring(figures.energy), tostring(figures.latency),
+    ok and "" or ": " .. (errors.is(x) and x.message or tostring(x):gsub("^[^\n]-:%d+: ", ""))),
+    { path = "options of loom.space", name = "minimise" })
+end
+
 --- The value of a formula that is minimised.
 ---@param self einloom.Objective
 ---@param point table {energy =, latency =}
 ---@return number
 function objective.value(self, point)
-  self.program = self.program or core.compile({ self.formula }, { energy, latency })
-  return self.program:eval({ { point.energy }, { point.latency } })[1][1]
+  return program_of(self):eval({ { point.energy }, { point.latency } })[1][1]
 end
 
 return objective

@@ -6,6 +6,7 @@
 
 local core = require "einloom.core"
 local errors = require "einloom.errors"
+local exact = require "einloom.search.exact"
 local found = require "einloom.search.found"
 local goals = require "einloom.search.goals"
 local kept = require "einloom.search.kept"
@@ -44,10 +45,23 @@ local function named(name)
     errors.hint(tostring(name), run.strategies)))
 end
 
+-- Raises unless a field of a strategy is absent or of a type.
+local function check_field(strategy, name, kind)
+  local x = strategy[name]
+  if x == nil or type(x) == kind then return end
+  errors.raise("bad_search", ("`%s` of a strategy is a %s, not %s"):format(name, kind,
+    type(x) == "number" and tostring(x) or type(x)))
+end
+
 local function strategy_of(given)
   if type(given) == "function" then return { search = given } end
   if type(given) == "string" then return named(given) end
-  if type(given) == "table" and type(given.search) == "function" then return given end
+  if type(given) == "table" and type(given.search) == "function" then
+    check_field(given, "defaults", "table")
+    check_field(given, "ranges", "table")
+    check_field(given, "evaluations", "number")
+    return given
+  end
   errors.raise("bad_search",
     ("a strategy is a name, a function or a table with a function `search`, not %s"):format(
       type(given)))
@@ -69,11 +83,12 @@ local function check_option(strategy, name, x)
   local least, most = range[1] or -math.huge, range[2] or math.huge
   local is_whole = math.type(default) == "integer"
   if type(default) ~= "number" or x == default then return end
-  if is_number(x) and x >= least and x <= most and (not is_whole or is_integer(x)) then return end
+  local fits = is_number(x) and x >= least and x <= most and math.abs(x) < math.huge
+  if fits and (not is_whole or is_integer(x)) then return end
   local range_text = most < math.huge and (" from %s to %s"):format(least, most)
     or least > -math.huge and (" of at least %s"):format(least) or ""
   errors.raise("bad_search", ("%s is %s%s, not %s"):format(name,
-    is_whole and "an integer" or "a number", range_text, tostring(x)))
+    is_whole and "an integer" or "a finite number", range_text, tostring(x)))
 end
 
 -- The options of a strategy: what was given, then its defaults.
@@ -88,6 +103,7 @@ local function own_options(strategy, options)
         errors.raise("bad_search", ("no option '%s'%s"):format(tostring(name),
           errors.hint(tostring(name), known)))
       end
+      x = math.type(x) and math.tointeger(x) or x
       if strategy.defaults then check_option(strategy, name, x) end
       own[name] = x
     end
@@ -141,6 +157,7 @@ function run.new(space, options, checkpoint)
     seed = options.seed or 1, rng = rng.new(options.seed or 1), evaluated = 0, fallen = {},
     points = {}, phase = "start", done = 0, seconds = 0,
   }, Search)
+  self.at_most = function(a, b) return exact.at_most(space, a, b) end
   if checkpoint then self:restore(checkpoint) end
   self.routine = coroutine.create(function() strategy.search(space, self) end)
   watch(self)
@@ -178,6 +195,9 @@ function Search:step()
   if not ok then
     if type(problem) == "string" then
       problem = errors.new("strategy", problem, { traceback = errors.traceback_of(self.routine) })
+    elseif not errors.is(problem) and not (type(problem) == "table" and problem.kind) then
+      problem = errors.new("strategy", ("a strategy raised an error that is no text: a %s"):format(
+        type(problem)), { traceback = errors.traceback_of(self.routine) })
     end
     finish(self, "error")
     error(problem, 0)
@@ -218,7 +238,7 @@ function Search:found()
     self.rescue()
     self.rescue = nil
   end
-  return found.new(self.space, goals.best(self.space.case, self.points))
+  return found.new(self.space, exact.best(self.space, self.points))
 end
 
 -- ---- for strategies ----
@@ -254,9 +274,9 @@ end
 
 -- Keeps a mapping unless one there is as good; those that it beats go.
 local function keep(self, figures, candidate)
-  local point = copy(figures)
-  point.candidate = copy(candidate)
-  self.points = kept.with(self.space.case, self.points, point)
+  local own = copy(figures)
+  own.candidate = copy(candidate)
+  self.points = kept.with(self.space.case, self.points, own, self.at_most)
 end
 
 --- Evaluates a candidate, keeps it if it is among the best so far, and ends a step.

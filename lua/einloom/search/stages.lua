@@ -72,7 +72,7 @@ end
 ---@param work einloom.SearchWork
 function stages.look(work)
   work.engine:join_quickly()
-  work.search:report(work.engine:points())
+  work.search:report(work.engine:points(true))
   work.looked = core.clock()
 end
 
@@ -136,7 +136,7 @@ end
 ---@param work einloom.SearchWork
 ---@param shape integer
 function stages.explore(work, shape)
-  local list = work.pending[shape]
+  local list = work.pending[shape] or {}
   for first = 1, #list, work.at_once do
     local last = math.min(first + work.at_once - 1, #list)
     explore(work, table.move(list, first, last, 1, {}))

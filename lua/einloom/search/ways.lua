@@ -6,6 +6,7 @@ local errors = require "einloom.errors"
 local held = require "einloom.search.held"
 local readonly = require "einloom.readonly"
 local sets = require "einloom.sets"
+local value = require "einloom.value"
 
 local ways = {}
 
@@ -64,8 +65,8 @@ local function indexing(tensors, set)
 end
 
 -- What a bound of one loop leaves: nothing where the loop has to have one trip.
-local function forces_one(op, value)
-  return (op == "==" or op == "<=") and value < 2 and value >= 1 or op == "<" and value <= 2
+local function forces_one(op, x)
+  return (op == "==" or op == "<=") and x < 2 and x >= 1 or op == "<" and x <= 2
 end
 
 local function bound_of(einsum, bound, scope, path)
@@ -78,13 +79,14 @@ local function bound_of(einsum, bound, scope, path)
       if einsum.sizes[v] then variables[v] = true end
     end
   end
-  return { variables = variables, op = bound.op, value = bound.value }
+  return { variables = variables, op = bound.op, value = value.nearest(bound.value) }
 end
 
 -- A bound says nothing of variables of which `reuse` lets no loop be here.
 local function dimension(einsum, d, scope, path)
   local result = {
-    name = d.name, count = d.fanout, min_fraction = d.min_usage or 0, bounds = {}, excluded = {},
+    name = d.name, count = value.nearest(d.fanout),
+    min_fraction = value.nearest(d.min_usage or 0), bounds = {}, excluded = {},
   }
   local spared = indexing(einsum.tensors, members(scope, d.reuse, path .. ".reuse"))
   for v in pairs(spared) do result.excluded[v] = true end

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Why no mapping fits, as lines: what fell to which rule, and what would let a mapping through.
 
+local value = require "einloom.value"
+
 local nothing = {}
 
 local function number(x)
@@ -17,7 +19,7 @@ local function choices(n, one, many)
 end
 
 local function capacity_of(fall, arch, what)
-  local size = arch:component(fall.subject).size
+  local size = value.nearest(arch:component(fall.subject).size)
   if fall.needs then
     return ("the size of %s: every mapping needs %s bits or more, there are %s"):format(
       fall.subject, number(fall.needs), number(size))
