@@ -279,8 +279,9 @@ end
 local function apply_bits(self, def)
   local bits = {}
   if def.bits ~= nil then bits = sets.resolve(def.bits, self:context(), "workload.bits") end
-  for tensor, x in pairs(bits) do
-    bits[tensor] = value.check(x, KIND, "workload.bits (" .. tensor .. ")", { above = 0 })
+  for _, tensor in ipairs(errors.keys(bits)) do
+    bits[tensor] =
+      value.check(bits[tensor], KIND, "workload.bits (" .. tensor .. ")", { above = 0 })
   end
   for _, e in ipairs(self.einsums) do
     for _, t in ipairs(e.tensors) do

@@ -78,6 +78,34 @@ function certify.write(found, path, watch)
   return n
 end
 
+-- Bytes of a line at most, and read at once: a file may have no end.
+local MOST_BYTES <const>, BLOCK <const> = 1 << 26, 1 << 16
+
+-- Reads a file line by line; raises where a line is too long.
+local function lines_of(file, path)
+  local rest, number, over = "", 0, false
+  return function()
+    local parts, n, at = { rest }, #rest, rest:find("\n", 1, true)
+    number = number + 1
+    while not at and not over do
+      local block, problem = file:read(BLOCK)
+      if problem then errors.raise("file", problem, { file = path }) end
+      over = not block
+      at = block and block:find("\n", 1, true)
+      if at then at = at + n end
+      parts[#parts + 1], n = block, n + #(block or "")
+      if n > MOST_BYTES and not at then
+        errors.raise("certificate", ("a line of more than %d bytes"):format(MOST_BYTES),
+          { file = path, line = number, column = 1 })
+      end
+    end
+    local text = table.concat(parts)
+    if not at and text == "" then return nil end
+    rest = at and text:sub(at + 1) or ""
+    return text:sub(1, (at or #text + 1) - 1)
+  end
+end
+
 --- Checks a certificate; nil, a message with its place and the kind where it does not hold.
 ---@param path string
 ---@return table? report templates, leaves, reasons, claims; of several einsums open: leaves that
@@ -93,8 +121,7 @@ function certify.check(path)
     return nil, ("%s: %s"):format(path, problem), "file"
   end
   local checker = require "einloom.certify.checker"
-  local lines = file:lines()
-  local result = table.pack(answer(pcall(checker.run, function() return lines() end, path)))
+  local result = table.pack(answer(pcall(checker.run, lines_of(file, path), path)))
   file:close()
   return table.unpack(result, 1, 3)
 end

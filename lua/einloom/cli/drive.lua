@@ -21,6 +21,9 @@ end
 -- Instructions of Lua between two looks at what came: well under a millisecond.
 local look_every = 2000
 
+-- A timer goes up to that; a longer limit is none.
+local most_seconds <const> = 1e9
+
 ---@class einloom.Catch Ctrl-C, SIGTERM and a timer, from drive.catch on
 ---@field began number by core.clock
 ---@field time? number seconds
@@ -34,7 +37,7 @@ function drive.catch(time)
   local signals = interrupts()
   local self = setmetatable({ signals = signals, began = core.clock(), time = time }, Catch)
   self.caught = signals.caught
-  signals.catch(core.default, time)
+  signals.catch(core.default, time and time < most_seconds and time or nil)
   return self
 end
 

@@ -33,6 +33,16 @@ local function make_parser()
   return parser
 end
 
+-- Of an option given twice the last one would win without a word.
+local function only_once(parser)
+  for _, command in ipairs(parser._commands) do
+    for _, option in ipairs(command._options) do
+      if option._maxargs > 0 and option._maxcount == 1 then option:overwrite(false) end
+    end
+  end
+  return parser
+end
+
 -- argparse ends the process after its help; here the text comes back instead.
 local function with_help(parser)
   local function add(p)
@@ -43,9 +53,22 @@ local function with_help(parser)
   return parser
 end
 
+-- A formula may begin with a minus.
+local function with_formulas(arguments)
+  local list = {}
+  for _, argument in ipairs(arguments) do
+    if list[#list] == "--minimize" and argument:match "^%-[^-]" and argument ~= "-h" then
+      list[#list] = "--minimize=" .. argument
+    else
+      list[#list + 1] = argument
+    end
+  end
+  return list
+end
+
 local function parse(arguments)
-  local parser = with_help(make_parser())
-  local ok, args = pcall(parser.parse, parser, arguments)
+  local parser = with_help(only_once(make_parser()))
+  local ok, args = pcall(parser.parse, parser, with_formulas(arguments))
   if ok then return args end
   if type(args) ~= "table" then error(args, 0) end
   if args.stop then

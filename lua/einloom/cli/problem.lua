@@ -33,16 +33,16 @@ local function parts_of(x)
   return (plain or require "einloom.result".is(x)) and x or nil
 end
 
-local function returned(path)
-  local values = input.run_lua(path, input.read_file(path))
+local function returned(path, text)
+  local values = input.run_lua(path, text)
   if values[1] == nil and type(values[2]) == "string" then
     terminal.refuse(values[3] or "script", ("%s: %s"):format(errors.printable(path), values[2]))
   end
   return values
 end
 
-local function one_script(path)
-  local values = returned(path)
+local function one_script(path, text)
+  local values = returned(path, text)
   local parts = parts_of(values[1])
   local result = parts or { workload = values[1], arch = values[2] }
   return {
@@ -56,17 +56,18 @@ local function one_script(path)
 end
 
 -- One of two scripts; how its value is called in a script that runs it.
-local function half(path, key, is, what)
-  local value = returned(path)[1]
+local function half(path, text, key, is, what)
+  local value = returned(path, text)[1]
   local parts = parts_of(value)
   local found = expect(is, parts and parts[key] or value, what, path)
   return found, ("local %s = %s"):format(key, parts and ("(dofile %q).%s"):format(path, key)
     or ("dofile %q"):format(path))
 end
 
-local function two_scripts(first, second)
-  local workload, workload_line = half(first, "workload", is_workload, "a workload")
-  local arch, arch_line = half(second, "arch", is_arch, "an architecture")
+local function two_scripts(first, text, second)
+  local workload, workload_line = half(first, text, "workload", is_workload, "a workload")
+  local arch, arch_line =
+    half(second, input.read_file(second), "arch", is_arch, "an architecture")
   return {
     workload = workload, arch = arch, options = {}, source = { workload_line, arch_line },
     names = { "workload", "arch" },
@@ -89,13 +90,16 @@ end
 ---@param id? string of a case
 ---@return table
 function problem.read(files, id)
+  if files[1] == "-" and files[2] == "-" then
+    terminal.fail("usage", "the standard input is one of the two scripts at most")
+  end
   local text = input.read_file(files[1])
   if input.is_json(files[1], text) then
     if files[2] then terminal.fail("usage", "a case has its architecture; no second file") end
     return case_of(files[1], id, text)
   end
   if id then terminal.fail("usage", "--case is for files of cases") end
-  return files[2] and two_scripts(files[1], files[2]) or one_script(files[1])
+  return files[2] and two_scripts(files[1], text, files[2]) or one_script(files[1], text)
 end
 
 -- ---- options --------------------------------------------------------------------------------
@@ -171,8 +175,10 @@ local function check_figures(args)
   if args.minimize and is_list_of_names(args.minimize) then
     terminal.fail("usage", "--minimize takes one figure or a formula; --pareto takes several")
   end
-  if args.pareto and #list_of(args.pareto) == 0 then
-    terminal.fail("usage", "--pareto expects figures, e.g. energy,latency")
+  if args.pareto and not args.pareto:match "^%s*[^,%s]+%s*$" and not is_list_of_names(args.pareto)
+  then
+    terminal.fail("usage", ("--pareto expects figures, e.g. energy,latency, not '%s'"):format(
+      args.pareto))
   end
 end
 
@@ -187,9 +193,6 @@ local function of_command_line(e, args)
     or name == "minimise" and (args.minimize and "--minimize" or args.pareto and "--pareto")
   if not own then return e end
   local message = e.message:gsub("^" .. name .. ": ", "", 1)
-  if own == "--pareto" then
-    message = message:gsub("got a table", function() return ("got '%s'"):format(args.pareto) end)
-  end
   return { kind = e.kind, message = own .. ": " .. message }
 end
 

@@ -3,6 +3,7 @@
 -- factors to other loops as long as they fit; loops that it shares with einsums before are theirs.
 -- Invariant: what comes out keeps to every rule; nothing is drawn but from the generator given.
 
+local arguments = require "einloom.search.arguments"
 local fill = require "einloom.search.fill"
 local joint = require "einloom.search.joint"
 local nest = require "einloom.search.nest"
@@ -299,6 +300,7 @@ end
 ---@param rng einloom.Rng
 ---@return einloom.Candidate?
 function draw.candidate(space, rng)
+  arguments.rng(rng, "space:random")
   for n = 1, LAST do
     local c = attempt(space, n, rng)
     if c and space:evaluate(c) then return c end

@@ -73,6 +73,9 @@ local function loop_bound(x, path)
       { min = 0 }),
   }
   if given ~= nil then bound.variables = variables(given, path .. ".variables") end
+  if bound.variables and #bound.variables == 0 then
+    fail("a bound of loops names at least one variable", path .. ".variables")
+  end
   if x.indexing ~= nil then bound.indexing = set(x.indexing, path .. ".indexing") end
   if (bound.variables == nil) == (bound.indexing == nil) then
     fail("a bound of loops names variables, or the tensors that they index", path)

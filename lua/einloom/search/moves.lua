@@ -2,8 +2,10 @@
 -- Candidates next to one: a prime factor in another loop of its variable, the trips of two loops
 -- exchanged, fused loops in another order, another template. Einsums that share loops follow.
 
+local arguments = require "einloom.search.arguments"
 local chain = require "einloom.search.chain"
 local draw = require "einloom.search.draw"
+local errors = require "einloom.errors"
 local fill = require "einloom.search.fill"
 local joint = require "einloom.search.joint"
 local nest = require "einloom.search.nest"
@@ -273,6 +275,7 @@ end
 ---@param c einloom.Candidate one that keeps to every rule
 ---@return fun(): einloom.Candidate?
 function moves.each(space, c)
+  arguments.candidate(space, c)
   return coroutine.wrap(function()
     for i in ipairs(space.steps) do
       each_part(space, i, c.choices[i], function(part)
@@ -291,6 +294,14 @@ end
 ---@param choice einloom.Choice
 ---@return einloom.Candidate?
 function moves.replace(space, c, i, choice)
+  arguments.candidate(space, c)
+  if not space.steps[i] then
+    errors.raise("bad_argument", ("einsums are 1 to %d, not %s"):format(#space.steps, tostring(i)),
+      { path = "space:replace" })
+  end
+  local choices = table.move(c.choices, 1, #c.choices, 1, {})
+  choices[i] = choice
+  arguments.choice(space, { choices = choices }, i)
   local part = draw.part(space, i, choice.template, choice.tiles, choice.fused)
   return part and follow(space, c, i, part)
 end
@@ -324,6 +335,8 @@ end
 ---@param rng einloom.Rng
 ---@return einloom.Candidate?
 function moves.draw(space, c, rng)
+  arguments.candidate(space, c)
+  arguments.rng(rng, "space:neighbour")
   for _ = 1, TRIES do
     local i = rng:integer(#space.steps)
     local part = draw_part(space, i, c.choices[i], rng)

@@ -52,7 +52,11 @@ for _, option in ipairs(options.list) do by_name[option.name] = option end
 -- What was given, as messages show it.
 local function shown(x)
   if type(x) == "string" then return ("'%s'"):format(x) end
-  return type(x) == "table" and "a table" or tostring(x)
+  if type(x) ~= "table" then return tostring(x) end
+  for _, item in ipairs(x) do
+    if type(item) ~= "string" then return "a table" end
+  end
+  return #x > 0 and ("'%s'"):format(table.concat(x, ",")) or "a table"
 end
 
 local function one_of(known, expected)

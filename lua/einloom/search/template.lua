@@ -3,6 +3,7 @@
 -- points, and figures of many points at once.
 
 local analysis = require "einloom.search.analysis"
+local arguments = require "einloom.search.arguments"
 local draw = require "einloom.search.draw"
 local errors = require "einloom.errors"
 local goals = require "einloom.search.goals"
@@ -104,6 +105,7 @@ end
 ---@param list integer[] tiles of all loops
 ---@return table<string, integer>
 function Template:point(list)
+  arguments.list(list, "template:point", "a list of tiles")
   local point = {}
   for k, loop in ipairs(self.loops) do
     if loop.tile then point[loop.tile] = list[k] end
@@ -128,6 +130,7 @@ function Template:size() return tiles.count(chains(self)) end
 ---@param list integer[]
 ---@return string?
 function Template:check(list)
+  arguments.list(list, "template:check", "a list of tiles")
   local part, rule = draw.part(self.space, self.step, self.number, list)
   return not part and rule or nil
 end
@@ -148,6 +151,7 @@ end
 ---@param size? integer points of a block at most, 4096 unless given
 ---@return fun(): integer[][]?
 function Template:blocks(size)
+  arguments.count(size, "template:blocks", "points of a block")
   local each = tiles.each(self.space.options, self.nest, chains(self))
   return function()
     local columns, n = {}, 0
@@ -164,14 +168,30 @@ end
 
 -- ---- figures of many points ----
 
+local function bad_tiles(self, k, message, ...)
+  errors.raise("bad_argument", ("loop %d of %d (%s): " .. message):format(k, #self.loops,
+    self.loops[k].variable, ...), { path = "template:evaluate" })
+end
+
+-- Raises unless all tiles of a column are integers from 1 to the size of the variable.
+local function check_column(self, k, column)
+  local size = self.space.steps[self.step].sizes[self.loops[k].variable]
+  for p, x in ipairs(column) do
+    if type(x) ~= "number" or not (x >= 1 and x <= size and x % 1 == 0) then
+      bad_tiles(self, k, "tile %d is %s, not an integer from 1 to %d", p, tostring(x), size)
+    end
+  end
+end
+
 local function open_columns(self, columns)
   local inputs, n = {}, nil
+  arguments.list(columns, "template:evaluate", "columns of tiles")
   for i, k in ipairs(self.nest.open) do
     local column = columns[k]
     if type(column) ~= "table" or n and #column ~= n then
-      errors.raise("bad_argument", ("loop %d of %d (%s): a column of %s tiles was expected"):format(
-        k, #self.loops, self.loops[k].variable, n or "its"), { path = "template:evaluate" })
+      bad_tiles(self, k, "a column of %s tiles was expected", n or "its")
     end
+    check_column(self, k, column)
     inputs[i], n = column, #column
   end
   return inputs, n or columns[1] and #columns[1] or 1

@@ -6,6 +6,8 @@
 local core = require "einloom.core"
 local layout = require "einloom.show.layout"
 local points = require "einloom.points"
+local readonly = require "einloom.readonly"
+local values = require "einloom.value"
 
 local costs = {}
 
@@ -101,9 +103,22 @@ local function energy_rows(view, name, list)
   end
 end
 
+-- Whether anything of an architecture takes energy.
+local function has_energies(arch)
+  for _, component in ipairs(readonly.raw(arch).components) do
+    if values.equal(component.leak_power or 0, 0) ~= true then return true end
+    for _, action in ipairs(component.actions or {}) do
+      if values.equal(action.energy or 0, 0) ~= true then return true end
+    end
+  end
+  return false
+end
+
 local function energy(view)
   local t = view.total
-  if is_zero(t.energy) then return heading(view, "energy: none is given") end
+  if is_zero(t.energy) then
+    return heading(view, has_energies(view.arch) and "energy: 0" or "energy: none is given")
+  end
   value_row(view, 0, "energy", t.energy)
   energy_rows(view, "component", by_place(view, view.costs:energy "component"))
   energy_rows(view, "tensor", view.costs:energy "tensor")

@@ -6,7 +6,7 @@
 local engine = require "einloom.search.engine"
 local stages = require "einloom.search.stages"
 
-local optimal = { defaults = { threads = 1 } }
+local optimal = { defaults = { threads = 1 }, ranges = { threads = { 1, 64 } } }
 
 function optimal.search(space, search)
   for i in ipairs(space.steps) do
