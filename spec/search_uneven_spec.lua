@@ -214,6 +214,72 @@ describe("coarse tiles (LOOM_SEED=" .. seed .. ")", function()
   end)
 end)
 
+describe("what is within a tolerance (LOOM_SEED=" .. seed .. ")", function()
+  local function searched(raw, minimise, options, threads)
+    local case = read.from_json(raw)
+    for name, x in pairs(options or {}) do case.options[name] = x end
+    case.options.minimise = minimise
+    local space = read.space(case)
+    return space, space:search{ strategy = "optimal", threads = threads or 1 }:run()
+  end
+
+  -- Whether a point is at most so many times another one in everything that is minimised.
+  local function matches(space, p, x, up, usage_up)
+    local a, b = goals.values(space.case, p), goals.values(space.case, x)
+    local names = space.case.objective.names
+    for k, value in ipairs(a) do
+      local share = names[math.min(k, #names)] == "usage" and usage_up or up
+      if value > b[k] * (1 + share) * (1 + 1e-12) then return false end
+    end
+    return true
+  end
+
+  it("is matched by what is given, and proved", function()
+    math.randomseed(seed + 70)
+    for round, kind in ipairs { "product", "array", "deep", "pair", "window", "bounded" } do
+      for _, minimise in ipairs { { "energy" }, { "latency" }, { "energy_delay_product" },
+        { "energy", "latency" }, { "energy", "usage" } } do
+        local raw = uneven.case(kind, uneven.settings[round % 3 + 1])
+        local options = {
+          objective_tolerance = ({ 0.05, 0.2, 0.5 })[math.random(3)],
+          resource_usage_tolerance = 0.25,
+        }
+        local about = table.concat(minimise, ",") .. uneven.text(seed, round, raw)
+        local space, all = searched(raw, minimise)
+        local loose, given = searched(raw, minimise, options)
+        for _, x in ipairs(all.points) do
+          local matched = false
+          for _, p in ipairs(given.points) do
+            matched = matched or matches(space, p, x, options.objective_tolerance, 0.25)
+          end
+          assert.is_true(matched, about)
+        end
+        for _, p in ipairs(given.points) do check_figures(loose, p, about) end
+        local _, again = searched(raw, minimise, options, 2)
+        assert.are.equal(#given.points, #again.points)
+        for i, p in ipairs(given.points) do
+          assert.are.equal(loose:key(p.candidate), loose:key(again.points[i].candidate), about)
+        end
+        if all.points[1] and (#loose.steps == 1 or minimise[2] ~= "usage") then
+          local lines = assert(certificates.lines(loose, given.points), about)
+          local report = assert(certificates.check(lines), about)
+          assert.are.equal(options.objective_tolerance, report.tolerance)
+          -- What is further from the best is no claim, nor is this one of a narrower tolerance.
+          local point = certificates.random_point(loose, rng.new(seed + round))
+          if point and #minimise == 1
+            and not matches(space, point, all.points[1], options.objective_tolerance + 1e-6, 0) then
+            assert.is_nil(certificates.lines(loose, { point }), about)
+          end
+          if not matches(space, given.points[1], all.points[1], 1e-6, 0) and #minimise == 1 then
+            lines[1].options.objective_tolerance = 0
+            assert.is_nil(certificates.check(lines), about)
+          end
+        end
+      end
+    end
+  end)
+end)
+
 describe("a mapping with holes and uneven tiles", function()
   local w = loom.workload {
     sizes = { m = 7, k = 2, n = 3 }, bits = { All = 8 }, "Z[m,n] = A[m,k] * B[k,n]",

@@ -21,9 +21,12 @@ typedef struct loom_space_options {
   bool one_spatial_dim_per_variable; /* a variable takes one dimension of a level at most */
   bool persistent; /* tensors that are persistent may be held in open memories: all the time */
   int threads;     /* that explore, at most 64; the results do not depend on it.  0: 1 */
-  double
-      coarseness; /* of ascending tiles of a loop those are left out that are smaller than so many times
-                     ** the one kept before; below 1: none */
+  /* By which share a point that is found may be above one that exploring leaves out: in each objective,
+  ** and in the bits of each open memory (of spaces with one einsum). */
+  double objective_slack, usage_slack;
+  /* Of ascending tiles of a loop those are left out that are smaller than so many times the one kept
+  ** before; below 1: none. */
+  double coarseness;
 } loom_space_options;
 
 LOOM_API LOOM_GIVE loom_space *loom_space_new(loom_ctx *ctx, const loom_space_options *options);

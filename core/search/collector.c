@@ -116,11 +116,21 @@ static void read_values(loom_collector *c) {
   loom_objectives(c->s, c->nest, c->columns, c->values);
 }
 
+/* The values at hand raised as far as points that are known may be above them. */
+static void loosen(loom_collector *c) {
+  const loom_space_options *o = &c->s->options;
+  for (int i = 0; i < c->s->n_objectives && o->objective_slack > 0; i++)
+    c->values[i] *= 1 + o->objective_slack;
+  for (int i = c->s->n_objectives; i < c->key.width && o->usage_slack > 0; i++)
+    c->values[i] *= 1 + o->usage_slack;
+}
+
 bool loom_collector_dominated(loom_collector *c) {
   if (c->before < 0 && c->group < 0 && !c->s->limited) return false;
   read_values(c);
-  return loom_space_exceeds(c->s, c->values, c->one->others) ||
-         (c->before >= 0 && loom_group_dominates(&c->known->groups.at[c->before], c->values)) ||
+  if (loom_space_exceeds(c->s, c->values, c->one->others)) return true;
+  loosen(c);
+  return (c->before >= 0 && loom_group_dominates(&c->known->groups.at[c->before], c->values)) ||
          (c->group >= 0 && loom_group_dominates(&c->found->groups.at[c->group], c->values));
 }
 

@@ -46,6 +46,8 @@ static int l_space(lua_State *L) {
                                     bind_flag(L, i, "one_spatial_dim_per_variable"),
                                 .persistent = bind_flag(L, i, "persistent"),
                                 .threads = integer_field(L, i, "threads", 1),
+                                .objective_slack = number_field(L, i, "objective_slack", 0),
+                                .usage_slack = number_field(L, i, "usage_slack", 0),
                                 .coarseness = number_field(L, i, "coarseness", 1),
                                 .max_fused_loops = integer_field(L, i, "max_fused_loops", -1),
                                 .max_fused_loops_per_rank_variable =

@@ -206,7 +206,8 @@ end
 --- the line at which it does not hold.
 ---@param next_line fun(): string?
 ---@param file? string its name
----@return table report templates, leaves, reasons {key, text, count}, claims, minimise
+---@return table report templates, leaves, reasons {key, text, count}, claims, minimise, and shares
+--- by which claims may be worse than what is best: tolerance, usage_tolerance (nil: none)
 function checker.run(next_line, file)
   local lines = new_lines(next_line, file)
   local report = { templates = 0, leaves = 0, reasons = reasons() }
@@ -226,6 +227,10 @@ function checker.run(next_line, file)
   if list then check_joining(lines, s, g, report, list) end
   if lines:take() then lines:fail(lines.number, "nothing was expected after the last line") end
   report.minimise, report.claims = s.case.objective.text, g.points
+  if not s.case.objective.formula then
+    report.tolerance = g.tolerance > 0 and g.tolerance or nil
+    report.usage_tolerance = g.usage_tolerance > 0 and g.usage_tolerance or nil
+  end
   return report
 end
 

@@ -12,6 +12,8 @@ local goal = {}
 ---@field figures table[] of the claimed points
 ---@field points number[][] what is minimised of each claimed point
 ---@field slack number share by which a better mapping may go unnoticed
+---@field tolerance number share by which a claim may be worse than what is best, but for memories
+---@field usage_tolerance number the same of the use of memories
 local Goal = {}
 Goal.__index = Goal
 
@@ -19,10 +21,12 @@ Goal.__index = Goal
 ---@param what einloom.Objective
 ---@param figures table[]
 ---@param slack number
+---@param options table of the space
 ---@return einloom.CertifyGoal
-function goal.new(what, figures, slack)
+function goal.new(what, figures, slack, options)
   local self = setmetatable({
     objective = what, memories = {}, slack = slack, figures = figures,
+    tolerance = options.objective_tolerance, usage_tolerance = options.resource_usage_tolerance,
   }, Goal)
   if what.figures.usage then
     local seen = {}
@@ -59,11 +63,26 @@ function Goal:values(figures)
   return values
 end
 
---- Whether no figures above the bounds are better than what is claimed, but for the slack.
+-- What is minimised of bounds, raised as far as claims may be above what is best.
+local function raised(self, figures)
+  local values = self:values(figures)
+  local n, at = #self.objective.names, 0
+  for i = 1, self.objective.formula and 0 or n do
+    local is_usage = self.objective.names[i] == "usage"
+    for _ = 1, is_usage and #self.memories or 1 do
+      at = at + 1
+      values[at] = values[at] * (1 + (is_usage and self.usage_tolerance or self.tolerance))
+    end
+  end
+  return values
+end
+
+--- Whether no figures above the bounds are better than what is claimed, but for slack and
+--- tolerance.
 ---@param figures table
 ---@return boolean
 function Goal:closes(figures)
-  local values, share = self:values(figures), 1 - self.slack
+  local values, share = raised(self, figures), 1 - self.slack
   for _, point in ipairs(self.points) do
     local reached = true
     for k, x in ipairs(point) do

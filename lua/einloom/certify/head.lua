@@ -23,7 +23,7 @@ local array = core.json.array
 -- Options of a space that a certificate takes into account; others have to be left out.
 local known_options = {
   minimise = true, model = true, temporal_factors = true, spatial_factors = true,
-  tiling_coarseness = true,
+  tiling_coarseness = true, objective_tolerance = true, resource_usage_tolerance = true,
   max_fused_loops = true,
   max_fused_loops_per_rank_variable = true, force_memory_hierarchy_order = true,
   explore_loop_orders = true, one_spatial_dim_per_variable = true,
@@ -227,7 +227,7 @@ function head.read(data)
     figures[i] = check_claim(s, claim, i)
   end
   if not s.case.objective.is_front and #figures > 1 then refuse "one best mapping was expected" end
-  local g = goal.new(s.case.objective, figures, data.slack)
+  local g = goal.new(s.case.objective, figures, data.slack, s.options)
   check_front(g)
   return s, g
 end

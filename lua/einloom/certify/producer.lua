@@ -68,7 +68,7 @@ end
 
 local function several(s, g, write, state)
   -- Bounds of leaves and of those they come from differ by rounding: half of the slack is for that.
-  local strict = goal.new(s.case.objective, g.figures, g.slack / 2)
+  local strict = goal.new(s.case.objective, g.figures, g.slack / 2, s.options)
   local close, trees, n_leaves = closing.new(s, strict), grove.new(s, state), 0
   local open = grove.grow(close, trees, state)
   state.text = ("proving: joining %d leaves"):format(#open)
@@ -94,7 +94,7 @@ end
 function producer.run(s, found, write, state)
   head.check_space(s)
   local first = head.new(s, found)
-  local g = goal.new(s.case.objective, first.claims, first.slack)
+  local g = goal.new(s.case.objective, first.claims, first.slack, s.options)
   write(first)
   local prove = #s.steps == 1 and single or several
   local n_templates, n_leaves = prove(s, g, write, state or {})

@@ -31,13 +31,24 @@ local function counted(report)
   return ("%s; %d of them joined to nothing better"):format(text, report.open)
 end
 
+-- By how much a claim may be worse than what is best.
+local function within(report)
+  local parts = {}
+  if report.tolerance then parts[1] = ("a share of %s"):format(report.tolerance) end
+  if report.usage_tolerance then
+    parts[#parts + 1] = ("%s of the use of memories"):format(report.usage_tolerance)
+  end
+  return #parts > 0 and " by more than " .. table.concat(parts, ", ") or ""
+end
+
 local function claimed(report)
   if #report.claims == 0 then return "no mapping fits" end
   if #report.claims > 1 then
-    return ("no mapping is outside the front of %d points (%s)"):format(#report.claims,
-      report.minimise)
+    return ("no mapping is outside the front of %d points (%s)%s"):format(#report.claims,
+      report.minimise, within(report))
   end
-  return ("no mapping is better than %s = %.17g"):format(report.minimise, report.claims[1][1])
+  return ("no mapping is better than %s = %.17g%s"):format(report.minimise, report.claims[1][1],
+    within(report))
 end
 
 local function check(path, json)

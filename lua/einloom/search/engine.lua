@@ -186,6 +186,17 @@ local function asked_of(space, relaxed)
   return goals.asked(space.case)
 end
 
+-- By which share a point of one einsum that is found may be above one that is left out, in each
+-- figure (doc/formulas.md#search-tolerances).
+local function slacks(space, relaxed)
+  local options, goal = space.options, space.case.objective
+  if relaxed then return 0, 0 end
+  local t = goal.formula and 0 or options.objective_tolerance
+  local share = (1 + t) ^ (goal.product and 0.5 or 1) - 1
+  local usage = #space.steps == 1 and options.resource_usage_tolerance or 0
+  return share * (1 - 1e-9), usage * (1 - 1e-9)
+end
+
 --- An engine with the memories and einsums of a space, and no template yet.
 ---@param space einloom.Space
 ---@param threads? integer that explore; what is found does not depend on it
@@ -198,7 +209,9 @@ function engine.new(space, threads, relaxed)
   local options, asked = space.options, asked_of(space, relaxed)
   local function limit(x) return x < math.huge and x or nil end
   local open, persistent = open_memories(space)
+  local share, usage = slacks(space, relaxed)
   local built = core.space {
+    objective_slack = share, usage_slack = usage,
     energy = asked.energy, latency = asked.latency, usage = asked.usage, product = asked.product,
     one_spatial_dim_per_variable = options.one_spatial_dim_per_variable,
     threads = threads or 1, persistent = persistent, coarseness = options.tiling_coarseness,

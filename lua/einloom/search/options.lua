@@ -32,6 +32,11 @@ options.list = {
   { name = "tiling_coarseness", kind = "ratio", default = 1,
     text = "of the tiles that a loop may have, ascending, those are left out that are smaller than "
       .. "so many times the one kept before; one trip is always kept" },
+  { name = "objective_tolerance", kind = "tolerance", default = 0,
+    text = "what is given may be worse than the best by this share: a least value, or each energy "
+      .. "and latency of a front" },
+  { name = "resource_usage_tolerance", kind = "tolerance", default = 0,
+    text = "the same of the use of each memory of a front" },
   { name = "max_fused_loops", kind = "count", default = math.huge,
     text = "loops with several trips that einsums share" },
   { name = "max_fused_loops_per_rank_variable", kind = "count", default = 1,
@@ -68,7 +73,7 @@ end
 
 local function number_from(least, expected)
   return function(x)
-    if type(x) == "number" and x >= least then return x end
+    if type(x) == "number" and x >= least and x < math.huge then return x end
     return nil, expected
   end
 end

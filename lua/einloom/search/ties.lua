@@ -53,6 +53,7 @@ end
 function ties.settle(work, points)
   local search, case = work.search, work.search.space.case
   local key, point = case.objective.names[1], points[1]
+  if search.space.options.objective_tolerance > 0 then return points end
   if #case.objective.names > 1 or key ~= "energy" and key ~= "latency" or not point then
     return points
   end

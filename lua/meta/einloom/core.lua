@@ -474,7 +474,7 @@ function core.cost(r, w, a, m, options) end
 ---@field choice fun(self: einloom.CoreSpace, result: integer, use: integer): integer, integer[], integer[]
 
 ---What is minimised, and the most loops with several trips above shared tensors.
----@param options { energy?: boolean, latency?: boolean, usage?: boolean, product?: boolean, threads?: integer, coarseness?: number, max_fused_loops?: integer, max_fused_loops_per_rank_variable?: integer, one_spatial_dim_per_variable?: boolean }
+---@param options { energy?: boolean, latency?: boolean, usage?: boolean, product?: boolean, threads?: integer, coarseness?: number, objective_slack?: number, usage_slack?: number, max_fused_loops?: integer, max_fused_loops_per_rank_variable?: integer, one_spatial_dim_per_variable?: boolean }
 ---@return einloom.CoreSpace
 function core.space(options) end
 
