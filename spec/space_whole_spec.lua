@@ -374,6 +374,30 @@ describe("two einsums (LOOM_SEED=" .. seed .. ")", function()
     end
   end)
 
+  -- The loop of m has no place in `*` for Z, whose holders stand above all loops.
+  it("have the same loops in each hole", function()
+    local w = loom.workload {
+      sizes = { m = 2, n = 1, k = 1, q = 3 }, bits = { All = 8 },
+      "Y[m,n] = A[m,k] * B[k,n]", "Z[m,q] = Y[m,n] * C[n,q]",
+    }
+    local dear, cheap = { energy = 5, throughput = 4 }, { energy = 1, throughput = 4 }
+    local a = loom.arch {
+      loom.memory { "Main", size = math.huge, read = dear, write = dear,
+        keep = "A | B | C | Z", may_keep = "Y" },
+      loom.memory { "Buf", size = 64, read = cheap, write = cheap, keep = "Nothing",
+        may_keep = "Y" },
+      loom.compute { "MAC", energy = 1, throughput = 1 },
+    }
+    local below = "for m%s\n  Buf: Y\n  sequential\n    branch\n      Y on MAC\n    branch\n"
+      .. "      for q%s\n%s        Z on MAC\n"
+    local text = "Main: A\n...\nMain: B\n*\nMain: Z?\nMain: C?\n"
+      .. below:format(" tile 1..3", " tile ?", "        ...\n")
+    local expected = "Main: A\nMain: C\nMain: B\nMain: Z\n" .. below:format("", "", "")
+    local s = loom.space(w, a, { minimise = "energy", mapping = loom.mapping(text) })
+    local found = s:search()
+    assert.are.equal(expected, tostring(found:mapping(found.points[1])))
+  end)
+
   it("complete a mapping with holes and a split as best as can be", function()
     math.randomseed(seed + 30)
     for _ = 1, 5 do

@@ -256,7 +256,7 @@ end
 --- The nodes of the loops of one place, those over instances among them.
 ---@param list einloom.GapLoops
 ---@param spatial table[] loops over instances
----@return table[] nodes with `cut` where a cut is behind all of them
+---@return table[]
 function gaps.nodes(list, spatial)
   local nodes, cut = {}, nil
   local function add(node)
@@ -279,7 +279,6 @@ function gaps.nodes(list, spatial)
     if first and first.after == i then add_spatial(true) end
   end
   add_spatial(false)
-  nodes.cut = cut
   return nodes
 end
 

@@ -110,12 +110,7 @@ local function extended(lists, additions)
   for _, list in ipairs(lists) do
     for _, more in ipairs(additions) do
       local longer = table.move(list, 1, #list, 1, {})
-      table.move(more, 1, #more, #longer + 1, longer)
-      if list.cut and more[1] then
-        longer[#list + 1] = setmetatable({ border = true }, { __index = more[1] })
-      end
-      if #more > 0 then longer.cut = more.cut else longer.cut = list.cut end
-      result[#result + 1] = longer
+      result[#result + 1] = table.move(more, 1, #more, #longer + 1, longer)
     end
   end
   return result
@@ -215,17 +210,36 @@ local function unfinished(way, nodes)
   end
 end
 
+-- Adds the seams of the items: how many loops stand in each item and those before.
+local function add_seams(template, a)
+  local seen = {}
+  for j = 0, #a.order do
+    for _, item in ipairs(a.segments[j]) do
+      if item.seam and not seen[item] then
+        local n = 0
+        for _, node in ipairs(template.nodes) do
+          if node.variable and node.item.index <= item.index then n = n + 1 end
+        end
+        table.insert(template.splits, { split = item.seam, n_loops = n })
+        seen[item] = true
+      end
+    end
+  end
+end
+
 -- A template of copies of the nodes; loops of variables with one value and splits stand aside.
--- Loops are fused above the outermost holders of shared tensors and above splits.
+-- Loops are fused above the outermost holders of shared tensors and above splits; those of one item
+-- stay above those of the next.
 local function assemble(way, a, chosen, n_shared)
   local template = { way = way, nodes = {}, splits = {}, units = {}, n_fused = 0, n_loops = 0 }
-  local pinned = false
+  local pinned, before = false, nil
   local function add(node, more)
-    local copy = setmetatable({
-      border = node.border or node.pinned or pinned, units = template.units,
-    }, { __index = node })
+    local border = node.border or node.pinned or pinned
+      or node.variable ~= nil and before ~= nil and node.item ~= before
+    local copy = setmetatable({ border = border, units = template.units }, { __index = node })
     template.nodes[#template.nodes + 1], template.units, pinned = copy, {}, node.pinned
     template.n_loops = template.n_loops + more
+    if node.variable then before = node.item end
   end
   local function add_in_segment(node, j)
     if node.split then
@@ -250,6 +264,7 @@ local function assemble(way, a, chosen, n_shared)
       node.fused = n <= template.n_fused
     end
   end
+  add_seams(template, a)
   return template
 end
 

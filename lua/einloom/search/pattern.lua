@@ -13,14 +13,16 @@ local pattern = {}
 ---@field nodes einloom.Node[]
 ---@field text string
 ---@field paths table<string, einloom.PatternPath> by einsum
----@field splits einloom.PatternSplit[] outer before inner
+---@field splits einloom.PatternSplit[] outer before inner, then seams
+---@field seam_of table<einloom.Node, einloom.PatternSplit> behind nodes above splits that may have
+--- loops: einsums have the same loops up to there
 ---@field whole boolean every einsum of the workload is in it
 
 ---@class einloom.PatternPath
 ---@field einsum string
 ---@field nodes einloom.Node[] from the root to the compute node; splits stand for their branches
 ---@field leaf einloom.Node
----@field splits einloom.PatternSplit[] above it
+---@field splits einloom.PatternSplit[] above it, then seams
 
 ---@class einloom.PatternSplit
 ---@field node einloom.Node
@@ -30,6 +32,7 @@ local pattern = {}
 
 ---@class einloom.PatternItem
 ---@field kind "hold"|"more"|"loop"|"gap"|"split"
+---@field index integer
 ---@field node einloom.Node
 ---@field level? integer
 ---@field tensor? einloom.SearchTensor
@@ -40,6 +43,7 @@ local pattern = {}
 ---@field spatial? boolean
 ---@field holders? boolean
 ---@field split? einloom.PatternSplit
+---@field seam? einloom.PatternSplit
 
 --- A message with the place of a node.
 ---@param node einloom.Node
@@ -220,6 +224,29 @@ local function number_variables(self, w)
   end
 end
 
+-- Seams behind nodes above a split that may have loops, where others that may come below them.
+local function add_seams(self, w)
+  for _, e in ipairs(w.einsums) do
+    local path = self.paths[e.name]
+    local follows = false
+    for i = path and #path.nodes or 0, 1, -1 do
+      local node = path.nodes[i]
+      if node.node == "sequential" then
+        follows = nil
+      elseif not node.tensors then
+        if follows then
+          local ranks = self.splits[1].ranks
+          local seam = self.seam_of[node] or { node = node, branches = {}, ranks = ranks }
+          if not self.seam_of[node] then self.splits[#self.splits + 1] = seam end
+          self.seam_of[node] = seam
+          table.insert(path.splits, seam)
+        end
+        if follows == nil then follows = true end
+      end
+    end
+  end
+end
+
 --- What a mapping asks for. Raises where it holds what no search has.
 ---@param m einloom.Mapping
 ---@param workload einloom.Workload
@@ -228,11 +255,12 @@ end
 function pattern.new(m, workload, arch)
   local w, raw = readonly.raw(workload), readonly.raw(m)
   local self = { nodes = raw.nodes, text = tostring(m), paths = {}, splits = {}, of_node = {},
-    components = {} }
+    seam_of = {}, components = {} }
   for _, name in ipairs(arch:names()) do self.components[name] = true end
   read_list(self, raw.nodes, {}, w)
   check_order(self, w)
   number_variables(self, w)
+  add_seams(self, w)
   self.whole = true
   for _, e in ipairs(w.einsums) do self.whole = self.whole and self.paths[e.name] ~= nil end
   return self
@@ -329,7 +357,9 @@ function pattern.items(self, path, way)
       problem = adders[node.node](items, node, way)
     end
     if problem then return nil, node, problem end
+    if self.seam_of[node] then items[#items].seam = self.seam_of[node] end
   end
+  for i, item in ipairs(items) do item.index = i end
   return items
 end
 
