@@ -244,12 +244,12 @@ describe("a search with a store", function()
   it("ends at a limit of time with the best so far, and goes on from there", function()
     with_folder(function(folder)
       local id, path = "tpu_matmuls_E", folder .. "/s.db"
-      local whole, status, text = answer_of(id), nil, nil
+      local whole, status, text, err = answer_of(id)
       for i = 1, 200 do
-        status, text = command("map", cases, "--case", id, "--store", path, "--time-limit",
+        status, text, err = command("map", cases, "--case", id, "--store", path, "--time-limit",
           tostring(0.05 * i))
         if status == 0 then break end
-        assert.are.equal(75, status)
+        assert.are.equal(75, status, err)
         assert.truthy(text == "" or text:find("-- stopped by the limit of time", 1, true))
       end
       assert.are.equal(0, status)

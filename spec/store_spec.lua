@@ -197,7 +197,7 @@ describe("a store", function()
       os.rename(path .. ".newer-wal", path .. "-wal")
       local before = contents()
       for _, how in ipairs { "open", "read" } do
-        assert.are.equal(path .. ": the store has version 99, this program reads version 1",
+        assert.are.equal(path .. ": the store has version 99, this program reads version 2",
           refusal(store[how], path, search(), units))
         assert.are.same(before, contents())
       end
@@ -239,7 +239,7 @@ describe("a store", function()
       local db = sqlite.open(path, 0x65696e6c)
       db:run "PRAGMA user_version = 99"
       db:close()
-      assert.are.equal(path .. ": the store has version 99, this program reads version 1",
+      assert.are.equal(path .. ": the store has version 99, this program reads version 2",
         refusal(store.open, path, search(), units))
     end)
   end)

@@ -155,6 +155,18 @@ LOOM_API void loom_space_name_rule(const loom_space *s, int einsum, loom_space_v
 LOOM_API loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
                                          const int32_t *tiles, double *values,
                                          loom_space_verdict *verdicts);
+/* Calls visit with every point that sketches found and that is not beaten by another of them; it may not
+** change the space. */
+LOOM_API loom_status loom_space_sketches(loom_space *s, int einsum, loom_space_visit *visit,
+                                         void *data);
+/* Whether the sketch of a unit may be restored: not of one that is sketched, and not where limits decide
+** which fullest uses of dimensions count. */
+LOOM_API bool loom_space_may_restore(loom_space *s, int einsum, int number);
+/* The unit is sketched, as it was elsewhere, where all sketches together left n points of it (tiles of
+** all its loops, one point after the other) and where no point of it was below `least`.  The sketches
+** that beat its other points are restored too, or made again. */
+LOOM_API loom_status loom_space_restore(loom_space *s, int einsum, int number, size_t n,
+                                        const int32_t *tiles, const double least[2]);
 /* Adds a point that was found before or elsewhere; LOOM_ERR_DOMAIN if it breaks a rule. */
 LOOM_API loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32_t *tiles);
 

@@ -33,13 +33,13 @@ static void read_figures(const loom_space *s, const loom_nest *nest, const doubl
   }
 }
 
-static bool visit_point(loom_space *s, const loom_space_one *one, const loom_group *g, size_t p,
-                        loom_space_visit *visit, void *data) {
+static bool visit_point(loom_space *s, const loom_space_one *one, const loom_fronts *fronts,
+                        const loom_group *g, size_t p, loom_space_visit *visit, void *data) {
   const loom_unit *u = one->units.at[g->templates[p]];
   loom_space_point point = {.number = u->number,
                             .n_loops = u->t.n_loops,
                             .n_values = (size_t)(s->n_objectives + s->n_open),
-                            .tiles = one->fronts.tiles.at + g->tiles[p]};
+                            .tiles = fronts->tiles.at + g->tiles[p]};
   double columns[LOOM_SEARCH_MAX_FIGURES];
   if (!loom_nest_evaluate(&u->nest, point.tiles, columns)) return false;
   read_figures(s, &u->nest, columns, point.values);
@@ -47,22 +47,33 @@ static bool visit_point(loom_space *s, const loom_space_one *one, const loom_gro
   return true;
 }
 
-loom_status loom_space_points(loom_space *s, int einsum, int number, loom_space_visit *visit,
-                              void *data) {
-  const loom_space_one *one = &s->einsums.at[einsum];
-  size_t room = one->fronts.tiles.n + 1;
+/* Every point of some fronts that is of the unit (-1: of any). */
+static loom_status visit_fronts(loom_space *s, const loom_space_one *one, const loom_fronts *fronts,
+                                int number, loom_space_visit *visit, void *data) {
+  size_t room = fronts->tiles.n + 1;
   bool *seen = loom_realloc_array(s->ctx, NULL, 0, room, sizeof *seen), done = seen != NULL;
   if (done) memset(seen, 0, room * sizeof *seen);
-  for (size_t i = 0; i < one->fronts.groups.n && done; i++) {
-    const loom_group *g = &one->fronts.groups.at[i];
+  for (size_t i = 0; i < fronts->groups.n && done; i++) {
+    const loom_group *g = &fronts->groups.at[i];
     for (size_t p = 0; p < g->n && done; p++) {
       if ((number >= 0 && g->templates[p] != number) || seen[g->tiles[p]]) continue;
       seen[g->tiles[p]] = true;
-      done = visit_point(s, one, g, p, visit, data);
+      done = visit_point(s, one, fronts, g, p, visit, data);
     }
   }
   loom_give_back(s->ctx, seen, room, sizeof *seen);
   return done ? LOOM_OK : loom_error_status(s->ctx);
+}
+
+loom_status loom_space_points(loom_space *s, int einsum, int number, loom_space_visit *visit,
+                              void *data) {
+  const loom_space_one *one = &s->einsums.at[einsum];
+  return visit_fronts(s, one, &one->fronts, number, visit, data);
+}
+
+loom_status loom_space_sketches(loom_space *s, int einsum, loom_space_visit *visit, void *data) {
+  const loom_space_one *one = &s->einsums.at[einsum];
+  return visit_fronts(s, one, &one->sketch, -1, visit, data);
 }
 
 /* ---- judging ------------------------------------------------------------------------------ */
@@ -223,30 +234,61 @@ loom_status loom_space_evaluate(loom_space *s, int einsum, int number, size_t n,
   return LOOM_OK;
 }
 
-loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32_t *tiles) {
+/* Tiles of a point of the unit into its own fronts, which are empty before the first. */
+static loom_status take_in(loom_space *s, int einsum, loom_unit *u, const int32_t *tiles) {
   loom_space_one *one = &s->einsums.at[einsum];
-  loom_unit *u = loom_space_unit(s, einsum, number);
   double columns[LOOM_SEARCH_MAX_FIGURES];
   loom_space_verdict broken;
   shape x;
-  if (!u || !judge(&u->nest, tiles, columns, &x, &broken)) return loom_error_status(s->ctx);
+  if (!judge(&u->nest, tiles, columns, &x, &broken)) return loom_error_status(s->ctx);
   if (broken.rule != LOOM_RULE_NONE) {
     char name[256];
     loom_space_name_rule(s, einsum, broken, sizeof name, name);
     return loom_error_set(s->ctx, LOOM_ERR_DOMAIN,
-                          "tiles of template %d of %s are not part of the space: %s", number,
+                          "tiles of template %d of %s are not part of the space: %s", u->number,
                           one->name, name);
   }
-  loom_space_end_join(s);
+  loom_collector *c = loom_collector_new(s, one, u, NULL);
+  if (c) loom_collector_enter(c, x.fused, x.keys);
+  bool done = c && loom_collector_add(c, tiles);
+  loom_collector_free(c);
+  return done ? LOOM_OK : loom_error_status(s->ctx);
+}
+
+loom_status loom_space_insert(loom_space *s, int einsum, int number, const int32_t *tiles) {
+  loom_space_one *one = &s->einsums.at[einsum];
+  loom_unit *u = loom_space_unit(s, einsum, number);
+  if (!u) return loom_error_status(s->ctx);
   loom_fronts found = u->found;
   u->found = (loom_fronts){0};
   loom_ranking ranking = loom_ranking_of(one);
-  loom_collector *c = loom_collector_new(s, one, u, NULL);
-  if (c) loom_collector_enter(c, x.fused, x.keys);
-  bool done = c && loom_collector_add(c, tiles) &&
-              loom_fronts_merge(s->ctx, &one->fronts, &u->found, &ranking);
-  loom_collector_free(c);
+  loom_status status = take_in(s, einsum, u, tiles);
+  if (status == LOOM_OK) loom_space_end_join(s);
+  if (status == LOOM_OK && !loom_fronts_merge(s->ctx, &one->fronts, &u->found, &ranking))
+    status = loom_error_status(s->ctx);
   loom_fronts_free(s->ctx, &u->found);
   u->found = found;
-  return done ? LOOM_OK : loom_error_status(s->ctx);
+  return status;
+}
+
+bool loom_space_may_restore(loom_space *s, int einsum, int number) {
+  const loom_unit *u = loom_space_unit(s, einsum, number);
+  return u && u->state == LOOM_UNIT_ADDED && !u->nest.spreads;
+}
+
+loom_status loom_space_restore(loom_space *s, int einsum, int number, size_t n,
+                               const int32_t *tiles, const double least[2]) {
+  loom_unit *u = loom_space_unit(s, einsum, number);
+  if (!u) return loom_error_status(s->ctx);
+  if (!loom_space_may_restore(s, einsum, number))
+    return loom_error_set(s->ctx, LOOM_ERR_ARGUMENT, "the unit is sketched, or has to be");
+  loom_status status = LOOM_OK;
+  for (size_t i = 0; i < n && status == LOOM_OK; i++)
+    status = take_in(s, einsum, u, tiles + i * u->t.n_loops);
+  if (status != LOOM_OK) {
+    loom_fronts_free(s->ctx, &u->found);
+    return status;
+  }
+  for (int k = 0; k < s->n_objectives; k++) u->least[k] = least[k];
+  return loom_unit_take_sketch(s, &s->einsums.at[einsum], u) ? LOOM_OK : loom_error_status(s->ctx);
 }

@@ -604,6 +604,8 @@ bool loom_collector_add(loom_collector *c, const int32_t *tiles);
 void loom_objectives(const loom_space *s, const loom_nest *nest, const double *columns,
                      double *out);
 
+/* What an earlier sketch of a unit found is in `found`: it is sketched.  False with an error. */
+bool loom_unit_take_sketch(loom_space *s, loom_space_one *one, loom_unit *u);
 /* One step of a unit (to its next state, which the caller sets), on any thread, with an account. */
 bool loom_unit_advance(const loom_space *s, const loom_space_one *one, loom_unit *u, loom_ctx *ctx);
 /* One step of several units on the threads that are asked for; which ones are done.  False with an

@@ -381,6 +381,10 @@ static bool commit(loom_space *s, loom_space_one *one, loom_unit *u, bool done) 
   return true;
 }
 
+bool loom_unit_take_sketch(loom_space *s, loom_space_one *one, loom_unit *u) {
+  return commit(s, one, u, true);
+}
+
 /* The next units, at most n, that are not as far as all shall be, from position `next` on. */
 static size_t list_next(loom_space_one *one, size_t n, loom_unit **list) {
   loom_unit_state wanted = one->n_sketched < one->units.n ? LOOM_UNIT_ADDED : LOOM_UNIT_SKETCHED;

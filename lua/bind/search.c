@@ -147,6 +147,16 @@ static void push_point(lua_State *L, const loom_space_point *point) {
   lua_setfield(L, -2, "values");
 }
 
+/* [-0, +1, m] */
+static int push_points(lua_State *L, const point_copies *copies) {
+  lua_createtable(L, (int)copies->n, 0);
+  for (size_t i = 0; i < copies->n; i++) {
+    push_point(L, &copies->points[i]);
+    lua_rawseti(L, -2, (lua_Integer)i + 1);
+  }
+  return 1;
+}
+
 /* s:points(einsum [, template]) -> list of {template =, tiles =, values =}: what may be part of a best
 ** mapping as far as is known.  [-0, +1|3, v] */
 static int l_points(lua_State *L) {
@@ -163,12 +173,23 @@ static int l_points(lua_State *L) {
   copies.points = lua_newuserdatauv(L, (copies.room + 1) * sizeof *copies.points, 0);
   if (loom_space_points(space, einsum, number, copy_point, &copies) != LOOM_OK)
     return bind_fail(&s);
-  lua_createtable(L, (int)copies.n, 0);
-  for (size_t i = 0; i < copies.n; i++) {
-    push_point(L, &copies.points[i]);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  return 1;
+  return push_points(L, &copies);
+}
+
+/* s:sketches(einsum) -> list of {template =, tiles =, values =}: points of sketches that no other beats.
+** [-0, +1|3, v] */
+static int l_sketches(lua_State *L) {
+  bind_scope s;
+  lua_settop(L, 2);
+  loom_space *space = bind_check_space(&s, L);
+  int einsum = bind_check_einsum(L, space, 2);
+  point_copies copies = {0};
+  if (loom_space_sketches(space, einsum, copy_point, &copies) != LOOM_OK) return bind_fail(&s);
+  copies.room = copies.n;
+  copies.n = 0;
+  copies.points = lua_newuserdatauv(L, (copies.room + 1) * sizeof *copies.points, 0);
+  if (loom_space_sketches(space, einsum, copy_point, &copies) != LOOM_OK) return bind_fail(&s);
+  return push_points(L, &copies);
 }
 
 /* Adds the tiles in the list at index i to those in `out`.  [-0, +0, v] */
@@ -198,6 +219,48 @@ static int l_insert(lua_State *L) {
   int32_t *tiles = lua_newuserdatauv(L, (n + 1) * sizeof *tiles, 0);
   check_tiles(L, 4, n, tiles);
   loom_status status = loom_space_insert(space, einsum, number, tiles);
+  lua_settop(L, 1);
+  return bind_done(&s, status);
+}
+
+/* The numbers of the list at index i: one for each objective.  [-0, +0, v] */
+static void check_objectives(lua_State *L, const loom_space *space, int i, double *out) {
+  luaL_checktype(L, i, LUA_TTABLE);
+  luaL_argcheck(L, lua_rawlen(L, i) == loom_space_objectives(space), i,
+                "a number for each objective expected");
+  for (size_t k = 0; k < loom_space_objectives(space); k++) {
+    lua_rawgeti(L, i, (lua_Integer)k + 1);
+    out[k] = luaL_checknumber(L, -1);
+    lua_pop(L, 1);
+  }
+}
+
+/* s:may_restore(einsum, template) -> boolean.  [-0, +1, v] */
+static int l_may_restore(lua_State *L) {
+  bind_scope s;
+  loom_space *space = bind_check_space(&s, L);
+  int einsum = bind_check_einsum(L, space, 2), number = check_unit(L, space, einsum, 3);
+  lua_pushboolean(L, loom_space_may_restore(space, einsum, number));
+  return 1;
+}
+
+/* s:restore(einsum, template, {tiles, ...}, least) -> s, or nil, message, kind.  [-0, +1|3, v] */
+static int l_restore(lua_State *L) {
+  bind_scope s;
+  double least[2];
+  lua_settop(L, 5);
+  loom_space *space = bind_check_space(&s, L);
+  int einsum = bind_check_einsum(L, space, 2), number = check_unit(L, space, einsum, 3);
+  luaL_checktype(L, 4, LUA_TTABLE);
+  check_objectives(L, space, 5, least);
+  size_t n = lua_rawlen(L, 4), n_loops = loom_space_loops(space, einsum, number);
+  int32_t *tiles = lua_newuserdatauv(L, (n * n_loops + 1) * sizeof *tiles, 0);
+  for (size_t i = 0; i < n; i++) {
+    lua_rawgeti(L, 4, (lua_Integer)i + 1);
+    check_tiles(L, lua_gettop(L), n_loops, tiles + i * n_loops);
+    lua_pop(L, 1);
+  }
+  loom_status status = loom_space_restore(space, einsum, number, n, tiles, least);
   lua_settop(L, 1);
   return bind_done(&s, status);
 }
@@ -263,18 +326,6 @@ static int l_counts(lua_State *L) {
     lua_setfield(L, -2, names[i]);
   }
   return 1;
-}
-
-/* The numbers of the list at index i: one for each objective.  [-0, +0, v] */
-static void check_objectives(lua_State *L, const loom_space *space, int i, double *out) {
-  luaL_checktype(L, i, LUA_TTABLE);
-  luaL_argcheck(L, lua_rawlen(L, i) == loom_space_objectives(space), i,
-                "a number for each objective expected");
-  for (size_t k = 0; k < loom_space_objectives(space); k++) {
-    lua_rawgeti(L, i, (lua_Integer)k + 1);
-    out[k] = luaL_checknumber(L, -1);
-    lua_pop(L, 1);
-  }
 }
 
 /* s:limit(limits) -> s: the most of each objective, of all uses.  [-0, +1, v] */
@@ -498,6 +549,9 @@ void bind_open_search(lua_State *L) {
       {"leave", l_leave},
       {"points", l_points},
       {"insert", l_insert},
+      {"sketches", l_sketches},
+      {"may_restore", l_may_restore},
+      {"restore", l_restore},
       {"evaluate", l_evaluate},
       {"join_begin", l_join_begin},
       {"join_some", l_join_some},

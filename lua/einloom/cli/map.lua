@@ -114,7 +114,10 @@ end
 local function start(space, options, shard, kept)
   if options.strategy == "optimal" then
     options.ledger = require "einloom.store.ledger".new(shard, kept)
-    return space:search(options), function() end
+    local search = space:search(options)
+    return search, function(is_last)
+      if is_last and search.flush then search.flush() end
+    end
   end
   local position = kept and kept:position()
   local limits = { time = options.time, strategy = options.strategy }
@@ -203,7 +206,7 @@ end
 ---@field kept? einloom.Store
 ---@field known? einloom.FoundPoint[] the best so far of the store
 ---@field search? einloom.Search
----@field keep? fun()
+---@field keep? fun(is_last: boolean?) keeps where the search stands
 
 -- What is searched; it may be ended at any point.
 local function prepare(work, args)
@@ -250,8 +253,8 @@ local function search(work, args)
       keep_best()
     end,
   })
+  keep(true)
   local points = answer.points(found, work.known)
-  keep()
   if kept then
     kept:finish(stopped or "done", answer.kept(points))
     work.given.sessions = kept:sessions()

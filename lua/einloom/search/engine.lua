@@ -319,6 +319,38 @@ function Engine:left_over(unit)
   return points
 end
 
+--- Of a shape the points of sketches that no other one beats: lists of tiles by number of the
+--- template.
+---@param shape integer
+---@return table<integer, integer[][]>
+function Engine:sketches(shape)
+  local by_template = {}
+  for _, point in ipairs(done(self.built:sketches(self.numbers[shape].einsum))) do
+    local template = self.templates[shape][point.template]
+    by_template[template] = by_template[template] or {}
+    table.insert(by_template[template], point.tiles)
+  end
+  return by_template
+end
+
+--- Whether the sketch of a unit that was added may be restored.
+---@param unit einloom.SearchUnit
+---@return boolean
+function Engine:may_restore(unit) return self.built:may_restore(numbers_of(self, unit)) end
+
+--- What no point of a unit that is sketched is below, in each figure that is minimised.
+---@param unit einloom.SearchUnit
+---@return number[]
+function Engine:sketch_least(unit) return self.built:least(numbers_of(self, unit)) end
+
+--- Takes the sketch of a unit as it was before.
+---@param unit einloom.SearchUnit
+---@param sketch { points: integer[][], least: number[] }
+function Engine:restore(unit, sketch)
+  local einsum, template = numbers_of(self, unit)
+  done(self.built:restore(einsum, template, sketch.points, sketch.least))
+end
+
 local function differ(a, b)
   for i = 1, math.max(#a, #b) do
     if a[i] ~= b[i] and not (a[i] and b[i] and math.abs(a[i] - b[i]) <= 1e-9 * math.abs(a[i])) then

@@ -25,6 +25,7 @@ run.strategies = {
 ---@field state? table what the strategy handed to its last checkpoint, when the search was resumed
 ---@field ledger? einloom.Ledger what is known of units of work, and takes down what is found
 ---@field rescue? fun() of the strategy: reports the best so far of a search that is stopped
+---@field flush? fun() of the strategy: hands over to the ledger what it has not been told yet
 ---@field remember? fun(): table the state to save, of a strategy that always knows it
 ---@field interrupted? fun(): string? why a step is to end at once, for strategies of one's own
 ---@field stopped? string what ended the search early: "time", "evaluations" or "stopped"

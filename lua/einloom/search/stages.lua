@@ -8,8 +8,9 @@ local ties = require "einloom.search.ties"
 
 local stages = {}
 
--- Seconds between two looks at the best so far; pairs of points between two steps of the join.
-local pace, join_work = 1, 100000
+-- Seconds between two looks at the best so far; pairs of points between two steps of the join;
+-- seconds between two times at which sketches are kept.
+local pace, join_work, keep_every = 1, 100000, 0.5
 
 ---@class einloom.SearchWork
 ---@field engine einloom.Engine
@@ -20,6 +21,10 @@ local pace, join_work = 1, 100000
 ---@field pending integer[][] numbers of the others that are to be explored, by shape
 ---@field done? integer sketched and explored units
 ---@field total? integer
+---@field sketching integer[][] by shape: numbers of units that are to be sketched, in their order
+---@field sketched integer[] numbers of units whose sketches are not kept yet
+---@field may_restore boolean[] by number of the unit
+---@field kept number when sketches were kept last
 ---@field looked? number when the best so far was said last; nil: not every shape has a sketch
 
 -- Units that were explored before the search was saved, with what they left over.
@@ -48,6 +53,8 @@ end
 ---@param work einloom.SearchWork
 function stages.add_units(work)
   local search, before = work.search, explored_before(work.search)
+  work.sketching, work.sketched, work.kept, work.may_restore = {}, {}, core.clock(), {}
+  for shape in ipairs(search.space.shapes) do work.sketching[shape] = {} end
   local ledger = search.ledger
   for i, unit in ipairs(work.units) do
     work.engine:add(unit)
@@ -64,8 +71,31 @@ function stages.add_units(work)
     else
       table.insert(work.pending[unit.einsum], i)
     end
+    work.may_restore[i] = work.engine:may_restore(unit)
+    local sketch = ledger and work.may_restore[i] and ledger:sketch(i)
+    if sketch then
+      ledger:trust(i, work.engine.restore, work.engine, unit, sketch)
+    else
+      table.insert(work.sketching[unit.einsum], i)
+    end
     search:pause("templates", i, #work.units)
   end
+end
+
+--- Keeps the sketches that were made since they were kept last.
+---@param work einloom.SearchWork
+function stages.keep_sketches(work)
+  local list, points, numbers = {}, {}, work.sketched
+  work.sketched, work.kept = {}, core.clock()
+  for _, number in ipairs(numbers) do
+    local unit = work.units[number]
+    points[unit.einsum] = points[unit.einsum] or work.engine:sketches(unit.einsum)
+    list[#list + 1] = {
+      number = number, points = points[unit.einsum][unit.template] or {},
+      least = work.engine:sketch_least(unit),
+    }
+  end
+  if #list > 0 then work.search.ledger:keep_sketches(list) end
 end
 
 --- Says the best of what is known so far.
@@ -84,8 +114,16 @@ local function pause(work, n)
   work.search:pause("units", work.done, work.total)
 end
 
+-- Sketches the next n units of a shape.
 local function sketch(work, shape, n)
+  local waiting = work.sketching[shape]
+  if #waiting == 0 then return end
   work.engine:some(shape, n)
+  for i = 1, work.search.ledger and work.search.ledger.store and n or 0 do
+    if work.may_restore[waiting[i]] then table.insert(work.sketched, waiting[i]) end
+  end
+  work.sketching[shape] = table.move(waiting, n + 1, #waiting, 1, {})
+  if core.clock() - work.kept >= keep_every then stages.keep_sketches(work) end
   pause(work, n)
 end
 
@@ -93,9 +131,11 @@ end
 ---@param work einloom.SearchWork
 ---@param n_shapes integer
 function stages.begin(work, n_shapes)
-  work.done, work.total = 0, #work.units
+  work.done, work.total = 0, 0
+  for _, list in ipairs(work.sketching) do work.total = work.total + #list end
   for _, list in ipairs(work.pending) do work.total = work.total + #list end
   for shape = 1, n_shapes do sketch(work, shape, 1) end
+  work.search.flush = function() stages.keep_sketches(work) end
   work.search.rescue = function()
     stages.look(work)
     work.search:note { bound = work.engine:bound() }
@@ -107,10 +147,10 @@ end
 ---@param work einloom.SearchWork
 ---@param shape integer
 function stages.sketch(work, shape)
-  local counts = work.engine:counts(shape)
-  for first = counts.sketched + 1, counts.units, work.at_once do
-    sketch(work, shape, math.tointeger(math.min(work.at_once, counts.units - first + 1)))
+  while #work.sketching[shape] > 0 do
+    sketch(work, shape, math.min(work.at_once, #work.sketching[shape]))
   end
+  stages.keep_sketches(work)
 end
 
 -- Explores units of one shape and takes down what they left over.

@@ -8,7 +8,7 @@ local errors = require "einloom.errors"
 local identity = require "einloom.store.identity"
 local sqlite = require "einloom.store.sqlite"
 
-local store = { version = 1 }
+local store = { version = 2 }
 
 local KIND = "store"
 -- "einl", by which SQLite files that are stores are known.
@@ -20,6 +20,8 @@ local tables = {
     .. "seconds REAL, points INTEGER, counts TEXT)",
   "CREATE TABLE point (unit INTEGER NOT NULL REFERENCES unit, position INTEGER NOT NULL, "
     .. "tiles TEXT NOT NULL, figures TEXT NOT NULL, PRIMARY KEY (unit, position)) WITHOUT ROWID",
+  "CREATE TABLE sketch (unit INTEGER PRIMARY KEY REFERENCES unit, points TEXT NOT NULL, "
+    .. "least TEXT NOT NULL)",
   "CREATE TABLE answer (position INTEGER PRIMARY KEY, figures TEXT NOT NULL, "
     .. "mapping TEXT NOT NULL)",
   "CREATE TABLE session (number INTEGER PRIMARY KEY, began TEXT NOT NULL, ended TEXT, "
@@ -300,6 +302,50 @@ function Store:keep(number, points, seconds, counts)
     self:note_time()
   end)
 end
+
+-- Numbers as JSON has them: no infinity.
+local function figures_of(list)
+  local data = {}
+  for i, x in ipairs(list) do data[i] = x == math.huge and "inf" or x end
+  return data
+end
+
+--- Keeps what sketches found.
+---@param list { number: integer, points: integer[][], least: number[] }[]
+function Store:keep_sketches(list)
+  local rows = {}
+  for i, sketch in ipairs(list) do
+    rows[i] = { sketch.number, identity.encode(setmetatable(sketch.points, core.json.array)),
+      identity.encode(setmetatable(figures_of(sketch.least), core.json.array)) }
+  end
+  self:begin()
+  self.db:transaction(function()
+    self.db:insert("sketch", 3, rows)
+    self:note_time()
+  end)
+end
+
+local function read_sketch(path, row)
+  local place = "the sketch of unit " .. row[1]
+  local points, least = decode(path, row[2], place), decode(path, row[3], place)
+  local function is_tiles(x) return is_list(x, is_integer) end
+  if not is_list(points, is_tiles) then damaged(path, "the points of %s are no tiles", place) end
+  if not is_list(least, is_figure) then damaged(path, "the least of %s is no number", place) end
+  for i, x in ipairs(least) do least[i] = x == "inf" and math.huge or x end
+  return { points = points, least = least }
+end
+
+local function read_sketches(self)
+  local sketches = {}
+  for _, row in ipairs(self.db:rows "SELECT unit, points, least FROM sketch") do
+    sketches[row[1]] = read_sketch(self.path, row)
+  end
+  return sketches
+end
+
+--- What sketches found, by number of the unit.
+---@return table<integer, { points: integer[][], least: number[] }>
+function Store:sketches() return store.trust(self.path, read_sketches, self) end
 
 ---@class einloom.StoredUnits
 ---@field all integer

@@ -19,6 +19,7 @@ Ledger.__index = Ledger
 function ledger.new(shard, kept)
   local self = setmetatable({
     shard = shard, points = {}, paths = {}, whole = shard.of == 1, n_known = 0, store = kept,
+    sketches = kept and kept:sketches() or {},
   }, Ledger)
   if kept then self:know(kept:known(), kept.path) end
   return self
@@ -44,14 +45,26 @@ function Ledger:known(number) return self.points[number] end
 ---@param number integer
 ---@param work function
 function Ledger:trust(number, work, ...)
-  if not self.paths[number] then return work(...) end
-  return store.trust(self.paths[number], work, ...)
+  local path = self.paths[number] or self.store and self.store.path
+  if not path then return work(...) end
+  return store.trust(path, work, ...)
 end
 
 --- Whether a unit is to be explored by this search.
 ---@param number integer
 ---@return boolean
 function Ledger:mine(number) return store.is_mine(self.shard, number) end
+
+--- What an earlier session found when it sketched a unit.
+---@param number integer
+---@return { points: integer[][], least: number[] }?
+function Ledger:sketch(number) return self.sketches[number] end
+
+--- Notes what sketches found.
+---@param list { number: integer, points: integer[][], least: number[] }[]
+function Ledger:keep_sketches(list)
+  if self.store then self.store:keep_sketches(list) end
+end
 
 --- Notes what exploring a unit left over.
 ---@param number integer

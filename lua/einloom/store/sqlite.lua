@@ -254,11 +254,14 @@ end
 --- What `work` writes is there altogether or not at all.
 ---@param work fun()
 function Database:transaction(work)
+  -- One that was ended by an error from outside, between two lines here.
+  if self.is_open then self.connection:execute "ROLLBACK" end
+  self.is_open = true
   self:run "BEGIN"
   local ok, problem = pcall(work)
-  if ok then return self:run "COMMIT" end
-  self.connection:execute "ROLLBACK"
-  return error(problem, 0)
+  if ok then self:run "COMMIT" else self.connection:execute "ROLLBACK" end
+  self.is_open = false
+  if not ok then error(problem, 0) end
 end
 
 --- Closes the file; more than once does nothing.

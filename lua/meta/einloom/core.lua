@@ -457,6 +457,9 @@ function core.cost(r, w, a, m, options) end
 ---@field leave fun(self: einloom.CoreSpace, einsum: integer, template: integer): einloom.CoreSpace
 ---@field points fun(self: einloom.CoreSpace, einsum: integer, template?: integer): { template: integer, tiles: integer[], values: number[] }[]
 ---@field insert fun(self: einloom.CoreSpace, einsum: integer, template: integer, tiles: integer[]): einloom.CoreSpace?, string?, string?
+---@field sketches fun(self: einloom.CoreSpace, einsum: integer): { template: integer, tiles: integer[], values: number[] }[]?, string?, string?
+---@field may_restore fun(self: einloom.CoreSpace, einsum: integer, template: integer): boolean
+---@field restore fun(self: einloom.CoreSpace, einsum: integer, template: integer, points: integer[][], least: number[]): einloom.CoreSpace?, string?, string?
 ---@field evaluate fun(self: einloom.CoreSpace, einsum: integer, template: integer, tiles: integer[][]): (number[]|false)[], (string|false)[]
 ---@field counts fun(self: einloom.CoreSpace, einsum: integer): table<string, number>
 ---@field join fun(self: einloom.CoreSpace, uses: { einsum: integer, tensors: integer[] }[], options?: { quick?: boolean })
