@@ -224,7 +224,7 @@ describe("strategies", function()
     assert.are.equal("no strategy 'genetics'; nearest: genetic", message { strategy = "genetics" })
     assert.are.equal("width is an integer of at least 1, not 0",
       message { strategy = "beam", width = 0 })
-    assert.are.equal("mutation is a number from 0 to 0.99, not 1",
+    assert.are.equal("mutation is a finite number from 0 to 0.99, not 1",
       message { strategy = "genetic", mutation = 1 })
   end)
 end)
