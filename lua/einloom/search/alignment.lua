@@ -15,9 +15,9 @@ local alignment = {}
 local State = {}
 State.__index = State
 
--- Notes why an item could not be met; what lies deepest is told.
+-- Notes why an item could not be met; what lies deepest is told, of holders as they are written.
 function State:note(i, node, message)
-  if i > self.deepest.at then
+  if i > self.deepest.at and not self.quiet then
     self.deepest.at, self.deepest.error = i, pattern.problem(node, "no_mapping", message)
   end
 end
@@ -69,6 +69,37 @@ function State:with(h, item, go)
   self.order[n + 1], self.segments[n + 1] = nil, nil
 end
 
+-- Places the holder of an item behind the others of its node, where it may sink from there.
+function State:hold_last(i, rest, go_on)
+  local item = self.items[i]
+  for k, h in ipairs(rest) do
+    local meant = h.level == item.level and h.tensor == item.tensor
+    if meant and not (h.backs or h.toll) and not self:obstacle(h, rest) then
+      return self:with(h, item, function() self:from(go_on, without(rest, k)) end)
+    end
+  end
+end
+
+-- The holders of a node in the order in which they are written; of a node with holes, then each of
+-- them as the last one, which alone can sink. (Above a split einsums would have to agree.)
+function State:node(i, rest)
+  local items, last = self.items, i
+  while items[last + 1] and items[last + 1].node == items[i].node do last = last + 1 end
+  self:hold(i, items[i], rest)
+  local quiet = self.quiet
+  self.quiet = true
+  local node = items[i].node
+  local fixed = items[i].shared or not node.more and #(node.optional or {}) == 0
+  for k = i, fixed and 0 or last - 1 do
+    if items[k].kind == "hold" then
+      self.later = { item = k, behind = last + 1 }
+      self:from(i, rest)
+      self.later = nil
+    end
+  end
+  self.quiet = quiet
+end
+
 -- The holder that an item names.
 function State:hold(i, item, rest)
   for k, h in ipairs(rest) do
@@ -103,7 +134,15 @@ end
 
 -- Places what is left of the holders on the items from i on.
 function State:from(i, rest)
-  local item = self.items[i]
+  local item, later = self.items[i], self.later
+  if later and i == later.behind then
+    self.later = nil
+    self:hold_last(later.item, rest, i)
+    self.later = later
+    return
+  elseif later and i == later.item then
+    return self:from(i + 1, rest)
+  end
   if not item then
     for _, h in ipairs(rest) do
       if h.must then
@@ -115,7 +154,11 @@ function State:from(i, rest)
     if #rest == 0 then self.visit { order = self.order, segments = self.segments } end
     return
   end
-  if item.kind == "hold" then return self:hold(i, item, rest) end
+  if item.kind == "hold" then
+    local before = self.items[i - 1]
+    if not later and not (before and before.node == item.node) then return self:node(i, rest) end
+    return self:hold(i, item, rest)
+  end
   if item.kind == "more" then return self:some(i, item, rest) end
   local segment = self.segments[#self.order]
   segment[#segment + 1] = item

@@ -136,6 +136,8 @@ local function fill_holder(list, paths, node)
     if not optional[name] or chosen[name] then table.insert(result.tensors, name) end
   end
   table.move(more, 1, #more, #result.tensors + 1, result.tensors)
+  local entries = found(paths, node)[1]
+  for i, e in ipairs(#paths == 1 and entries or {}) do result.tensors[i] = e.node.tensor.name end
   if #result.tensors > 0 or #node.tensors == 0 and not node.more then list[#list + 1] = result end
 end
 

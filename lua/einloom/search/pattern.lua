@@ -44,6 +44,7 @@ local pattern = {}
 ---@field holders? boolean
 ---@field split? einloom.PatternSplit
 ---@field seam? einloom.PatternSplit
+---@field shared? boolean above a split
 
 --- A message with the place of a node.
 ---@param node einloom.Node
@@ -359,7 +360,11 @@ function pattern.items(self, path, way)
     if problem then return nil, node, problem end
     if self.seam_of[node] then items[#items].seam = self.seam_of[node] end
   end
-  for i, item in ipairs(items) do item.index = i end
+  local shared
+  for i = #items, 1, -1 do
+    shared = shared or items[i].kind == "split"
+    items[i].index, items[i].shared = i, shared
+  end
   return items
 end
 
