@@ -19,6 +19,8 @@ typedef struct loom_space_options {
   int max_fused_loops;         /* loops with several trips above a shared tensor; -1: no limit */
   int max_fused_loops_per_rank_variable;
   bool one_spatial_dim_per_variable; /* a variable takes one dimension of a level at most */
+  bool
+      ranked; /* of results of equal figures the first is kept, by texts of templates, then tiles */
   bool persistent; /* tensors that are persistent may be held in open memories: all the time */
   int threads;     /* that explore, at most 64; the results do not depend on it.  0: 1 */
   /* By which share a point that is found may be above one that exploring leaves out: in each objective,
@@ -86,8 +88,9 @@ typedef struct loom_space_template {
 
 /* Leaves out mappings whose objectives (energy, latency, as asked for) are above limits, of all uses
 ** together (INFINITY: none), and points of an einsum that are above them with what the other uses add
-** at least.  Sums that are larger by 1e-12 of a limit are not above it. */
-LOOM_API void loom_space_limit(loom_space *s, const double *limits);
+** at least.  Sums that are larger by 1e-12 of a limit are not above it.  What is within the limit of a
+** decided objective is equal: mappings need no other one that is better there alone. */
+LOOM_API void loom_space_limit(loom_space *s, const double *limits, const bool *decided);
 LOOM_API void loom_space_limit_einsum(loom_space *s, int einsum, const double *others);
 
 /* ---- exploring ---------------------------------------------------------------------------- */
@@ -207,7 +210,8 @@ typedef struct loom_space_use {
   const int *tensors;
 } loom_space_use;
 /* Joins uses in order; what results are then the points that no other one dominates, of those of one
-** value the first in the order of their parts: texts of templates, then tiles. */
+** value the first in the order of their parts: texts of templates, then tiles.  Where ranks count the
+** results are in that order. */
 LOOM_API loom_status loom_space_join(loom_space *s, size_t n, const loom_space_use *uses);
 /* The same in steps.  A quick join gives some good results only, of the points known so far: the best
 ** of a search that is stopped. */
@@ -220,8 +224,8 @@ LOOM_API loom_status loom_space_join_some(loom_space *s, size_t work, bool *more
 /* What no mapping is below, in each objective (energy, latency, as asked for): when all units have
 ** been added, at any moment.  False before the uses are known. */
 LOOM_API bool loom_space_bound(const loom_space *s, double bound[2]);
-/* No point of a template (-1: of any template of the einsum) is below, in each objective: once it is
-** sketched, and 0 before. */
+/* No point of a template (-1: of any template of the einsum) within the limits is below, in each
+** objective: once it is sketched, and 0 before; closer once it is explored. */
 LOOM_API loom_status loom_space_least(loom_space *s, int einsum, int number, double least[2]);
 LOOM_API size_t loom_space_results(const loom_space *s);
 /* Values of a result: energy, latency, bits of each open memory (as asked for). */

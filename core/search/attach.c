@@ -172,9 +172,13 @@ static bool is_beaten(const join *g, const double *least) {
       if (goal[0] * goal[1] * (1 + 1e-9) < least[0] * least[1]) return true;
       continue;
     }
-    bool better = n > 0;
-    for (size_t k = 0; k < n && better; k++) better = goal[k] * (1 + 1e-9) < least[k];
-    if (better) return true;
+    bool better = true, open = false;
+    for (size_t k = 0; k < n && better; k++) {
+      if (s->decided[k]) continue;
+      better = goal[k] * (1 + 1e-9) < least[k];
+      open = true;
+    }
+    if (better && open) return true;
   }
   return false;
 }
@@ -238,23 +242,30 @@ bool loom_state_add_row(const join *g, const constants *k, const double *left,
   return true;
 }
 
+/* What rows are compared by. */
+static void copy_row(const join *g, const state *st, size_t i, double *out) {
+  size_t w = (size_t)st->width;
+  if (w > 0) memcpy(out, st->values + i * w, w * sizeof *out);
+  if (g->ranks) out[w] = st->links[i].rank;
+}
+
 bool loom_state_prune(join *g, state *st) {
-  loom_rows rows = {.n = st->n, .capacity = st->n, .n_values = st->width, .n_tiles = 1};
+  size_t width = (size_t)st->width + (g->ranks ? 1 : 0);
+  loom_rows rows = {.n = st->n, .capacity = st->n, .n_values = (int)width, .n_tiles = 1};
   bool compared[256], done = false;
   memset(compared, true, sizeof compared);
   /* At the end only what is asked for counts. */
   if (st->n_live == 0 && !g->s->options.usage && g->step + 1 == g->s->n_uses)
     for (int i = g->s->n_objectives; i < st->width; i++) compared[i] = false;
-  rows.values = loom_realloc_array(g->ctx, NULL, 0, st->n * (size_t)st->width, sizeof(double));
+  rows.values = loom_realloc_array(g->ctx, NULL, 0, st->n * width, sizeof(double));
   rows.tiles = loom_realloc_array(g->ctx, NULL, 0, st->n, sizeof(int32_t));
   rows.fused = loom_realloc_array(g->ctx, NULL, 0, st->n, sizeof(uint32_t));
-  if (st->n == 0 || (rows.tiles && rows.fused && (rows.values || st->width == 0))) {
+  if (st->n == 0 || (rows.tiles && rows.fused && (rows.values || width == 0))) {
     for (size_t i = 0; i < st->n; i++) {
       rows.tiles[i] = (int32_t)i;
       rows.fused[i] = 0;
+      copy_row(g, st, i, rows.values + i * width);
     }
-    if (st->width > 0 && st->n > 0)
-      memcpy(rows.values, st->values, st->n * (size_t)st->width * sizeof(double));
     done = loom_rows_prune(g->ctx, &rows, compared);
     for (size_t i = 0; i < rows.n && done; i++) {
       size_t at = (size_t)rows.tiles[i], w = (size_t)st->width;

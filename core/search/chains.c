@@ -360,7 +360,8 @@ static bool extend_all(chains *c, const loom_rows *from, int position, loom_rows
 
 static void init_rows(const chains *c, loom_rows *rows) {
   const loom_nest *nest = c->nest;
-  *rows = (loom_rows){.n_values = (int)c->watches.n,
+  *rows = (loom_rows){.ranked = nest->ranked,
+                      .n_values = (int)c->watches.n,
                       .n_keys = nest->n_fused + nest->n_dims + 1 + c->n_awaited,
                       .n_tiles = nest->n_loops};
 }
@@ -569,7 +570,8 @@ bool loom_nest_chains(loom_nest *nest, int number, const loom_search_level *firs
                       const double *values, const loom_search_level *level, loom_rows *out) {
   const loom_search_part *part = &nest->parts[number];
   loom_rows lists[LOOM_SEARCH_MAX_VARIABLES] = {{0}};
-  *out = (loom_rows){.n_values = (int)level->bases.n,
+  *out = (loom_rows){.ranked = nest->ranked,
+                     .n_values = (int)level->bases.n,
                      .n_keys = loom_part_keys(nest, part),
                      .n_tiles = nest->n_loops};
   bool done = list_variables(nest, number, first, values, level, lists);

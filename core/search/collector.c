@@ -125,13 +125,26 @@ static void loosen(loom_collector *c) {
     c->values[i] *= 1 + o->usage_slack;
 }
 
+/* Notes objectives that some choice has at least. */
+static void reach(loom_collector *c, const double *least) {
+  for (int k = 0; k < c->s->n_objectives; k++)
+    if (least[k] < c->unit->reached[k]) c->unit->reached[k] = least[k];
+}
+
 bool loom_collector_dominated(loom_collector *c) {
   if (c->before < 0 && c->group < 0 && !c->s->limited) return false;
+  int number = c->unit->number;
   read_values(c);
   if (loom_space_exceeds(c->s, c->values, c->one->others)) return true;
+  double least[2] = {0};
+  for (int k = 0; k < c->s->n_objectives; k++) least[k] = c->values[k];
   loosen(c);
-  return (c->before >= 0 && loom_group_dominates(&c->known->groups.at[c->before], c->values)) ||
-         (c->group >= 0 && loom_group_dominates(&c->found->groups.at[c->group], c->values));
+  bool dominated = (c->before >= 0 && loom_group_dominates(&c->known->groups.at[c->before],
+                                                           &c->ranking, c->values, number)) ||
+                   (c->group >= 0 && loom_group_dominates(&c->found->groups.at[c->group],
+                                                          &c->ranking, c->values, number));
+  if (dominated) reach(c, least);
+  return dominated;
 }
 
 double loom_collector_score(loom_collector *c) {
@@ -145,8 +158,9 @@ double loom_collector_score(loom_collector *c) {
 static bool keep(loom_collector *c) {
   ptrdiff_t at = loom_fronts_enter(c->ctx, c->found, &c->key);
   if (at < 0) return false;
-  loom_group *g = &c->found->groups.at[at];
-  bool done = loom_group_add(c->ctx, g, &c->ranking, c->values, c->unit->number, c->tiles);
+  bool done = loom_fronts_add(c->ctx, c->found, (size_t)at, &c->ranking, c->values, c->unit->number,
+                              c->tiles);
+  const loom_group *g = &c->found->groups.at[at];
   c->is_kept = c->is_kept || (g->n > 0 && g->tiles[g->n - 1] == c->tiles);
   return done;
 }
@@ -170,6 +184,7 @@ bool loom_collector_add(loom_collector *c, const int32_t *tiles) {
   size_t n = (size_t)c->nest->n_loops;
   if (!loom_nest_evaluate(c->nest, tiles, c->columns)) return false;
   read_values(c);
+  reach(c, c->values);
   for (size_t i = 0; i < c->nest->columns.n; i++) {
     const loom_column *column = &c->nest->columns.at[i];
     if (column->kind != LOOM_COLUMN_SHARED) continue;

@@ -157,7 +157,8 @@ static bool join_part(combination *c, const loom_rows *from, int i, loom_rows *t
   const double after = choices_after(c, i);
   double x[LOOM_SEARCH_MAX_FIGURES];
   int32_t tiles[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
-  *to = (loom_rows){.n_values = (int)level->bases.n, .n_tiles = nest->n_loops};
+  *to = (loom_rows){
+      .ranked = nest->ranked, .n_values = (int)level->bases.n, .n_tiles = nest->n_loops};
   nest->counts.combined += (double)from->n * (double)c->n_chosen[v];
   for (size_t a = 0; a < from->n; a++) {
     const double *old = from->values + a * (size_t)from->n_values;

@@ -127,36 +127,64 @@ static bool at_most(const double *a, const double *b, size_t n) {
   return true;
 }
 
-bool loom_group_dominates(const loom_group *g, const double *x) {
-  size_t w = (size_t)g->width;
-  for (size_t i = 0; i < g->n; i++)
-    if (at_most(g->values + i * w, x, w)) return true;
-  return false;
-}
-
 static int compare_templates(const loom_ranking *r, int a, int b) {
   int texts = a == b ? 0 : strcmp(r->texts[a], r->texts[b]);
   return texts ? texts : a < b ? -1 : a > b;
 }
 
-/* A point there is as good. */
-static bool is_needless(const loom_group *g, const loom_ranking *ranking, const double *x,
-                        int number) {
+bool loom_group_dominates(const loom_group *g, const loom_ranking *ranking, const double *x,
+                          int number) {
+  size_t w = (size_t)g->width;
+  for (size_t i = 0; i < g->n; i++)
+    if (at_most(g->values + i * w, x, w) &&
+        (!ranking->ranked || compare_templates(ranking, g->templates[i], number) < 0))
+      return true;
+  return false;
+}
+
+/* A point: its template and where its tiles are. */
+typedef struct place {
+  int number;
+  const int32_t *tiles;
+} place;
+
+static place place_of(const loom_fronts *f, const loom_group *g, size_t point) {
+  return (place){g->templates[point], f->tiles.at + g->tiles[point]};
+}
+
+static int compare_places(const loom_ranking *r, place a, place b) {
+  int templates = compare_templates(r, a.number, b.number);
+  if (templates) return templates;
+  for (size_t i = 0; i < r->n_loops[a.number]; i++)
+    if (a.tiles[i] != b.tiles[i]) return a.tiles[i] < b.tiles[i] ? -1 : 1;
+  return 0;
+}
+
+/* A point there is as good: of equal ones that of the template that comes first, of one template the
+** first that came; where ranks count, one that comes first. */
+static bool is_needless(const loom_fronts *f, const loom_group *g, const loom_ranking *ranking,
+                        const double *x, place own) {
   size_t w = (size_t)g->width;
   for (size_t i = 0; i < g->n; i++) {
     const double *y = g->values + i * w;
-    if (at_most(y, x, w))
-      return !at_most(x, y, w) || compare_templates(ranking, g->templates[i], number) <= 0;
+    if (!at_most(y, x, w)) continue;
+    if (ranking->ranked && compare_places(ranking, place_of(f, g, i), own) > 0) continue;
+    if (ranking->ranked || !at_most(x, y, w)) return true;
+    return compare_templates(ranking, g->templates[i], own.number) <= 0;
   }
   return false;
 }
 
-bool loom_group_add(loom_ctx *ctx, loom_group *g, const loom_ranking *ranking, const double *x,
-                    int number, size_t tiles) {
+bool loom_fronts_add(loom_ctx *ctx, loom_fronts *f, size_t group, const loom_ranking *ranking,
+                     const double *x, int number, size_t tiles) {
+  loom_group *g = &f->groups.at[group];
+  place own = {number, f->tiles.at + tiles};
   size_t w = (size_t)g->width, kept = 0;
-  if (is_needless(g, ranking, x, number)) return true;
+  if (is_needless(f, g, ranking, x, own)) return true;
   for (size_t i = 0; i < g->n; i++) {
-    if (at_most(x, g->values + i * w, w)) continue;
+    if (at_most(x, g->values + i * w, w) &&
+        (!ranking->ranked || compare_places(ranking, own, place_of(f, g, i)) <= 0))
+      continue;
     if (kept != i) {
       memcpy(g->values + kept * w, g->values + i * w, w * sizeof *x);
       g->templates[kept] = g->templates[i];
@@ -214,15 +242,15 @@ bool loom_fronts_pack(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking
 
 /* Adds a point of other fronts unless it is needless; its tiles are copied once for all groups that
 ** have it: `moved` is where they are, by the offset there, plus 1. */
-static bool take_point(loom_ctx *ctx, loom_fronts *f, loom_group *g, const loom_fronts *from,
+static bool take_point(loom_ctx *ctx, loom_fronts *f, size_t group, const loom_fronts *from,
                        const loom_group *other, size_t point, const loom_ranking *ranking,
                        size_t *moved) {
   const double *x = other->values + point * (size_t)other->width;
-  int number = other->templates[point];
-  size_t n = ranking->n_loops[number], at = other->tiles[point];
-  if (is_needless(g, ranking, x, number)) return true;
-  if (!move_tiles(ctx, f, from->tiles.at + at, n, &moved[at])) return false;
-  return loom_group_add(ctx, g, ranking, x, number, moved[at] - 1);
+  place own = place_of(from, other, point);
+  size_t n = ranking->n_loops[own.number], at = other->tiles[point];
+  if (is_needless(f, &f->groups.at[group], ranking, x, own)) return true;
+  if (!move_tiles(ctx, f, own.tiles, n, &moved[at])) return false;
+  return loom_fronts_add(ctx, f, group, ranking, x, own.number, moved[at] - 1);
 }
 
 bool loom_fronts_merge(loom_ctx *ctx, loom_fronts *f, const loom_fronts *from,
@@ -237,7 +265,7 @@ bool loom_fronts_merge(loom_ctx *ctx, loom_fronts *f, const loom_fronts *from,
     ptrdiff_t at = loom_fronts_enter(ctx, f, other);
     done = at >= 0;
     for (size_t p = 0; p < other->n && done; p++)
-      done = take_point(ctx, f, &f->groups.at[at], from, other, p, ranking, moved);
+      done = take_point(ctx, f, (size_t)at, from, other, p, ranking, moved);
   }
   loom_give_back(ctx, moved, room, sizeof *moved);
   return done;
@@ -262,12 +290,7 @@ static int compare_points(const void *context, size_t a, size_t b) {
   const double *x = g->values + a * (size_t)g->width, *y = g->values + b * (size_t)g->width;
   for (int k = 0; k < g->width; k++)
     if (x[k] != y[k]) return x[k] < y[k] ? -1 : 1;
-  int templates = compare_templates(o->ranking, g->templates[a], g->templates[b]);
-  if (templates) return templates;
-  const int32_t *s = o->fronts->tiles.at + g->tiles[a], *t = o->fronts->tiles.at + g->tiles[b];
-  for (size_t i = 0; i < o->ranking->n_loops[g->templates[a]]; i++)
-    if (s[i] != t[i]) return s[i] < t[i] ? -1 : 1;
-  return 0;
+  return compare_places(o->ranking, place_of(o->fronts, g, a), place_of(o->fronts, g, b));
 }
 
 static bool sort_points(loom_ctx *ctx, loom_group *g, const size_t *list) {
@@ -327,4 +350,50 @@ bool loom_fronts_sort(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking
   }
   loom_give_back(ctx, list, 2 * most + 1, sizeof *list);
   return done;
+}
+
+/* A point by the numbers of its group and its own. */
+typedef struct ranked_point {
+  size_t group, point;
+} ranked_point;
+
+typedef struct rank_order {
+  const loom_fronts *fronts;
+  const loom_ranking *ranking;
+  const ranked_point *points;
+} rank_order;
+
+static int compare_ranked(const void *context, size_t a, size_t b) {
+  const rank_order *o = context;
+  const ranked_point *x = &o->points[a], *y = &o->points[b];
+  const loom_group *g = &o->fronts->groups.at[x->group], *h = &o->fronts->groups.at[y->group];
+  int places = compare_places(o->ranking, place_of(o->fronts, g, x->point),
+                              place_of(o->fronts, h, y->point));
+  return places ? places : compare_keys(g, h);
+}
+
+static void list_points(loom_fronts *f, ranked_point *points) {
+  size_t n = 0;
+  for (size_t i = 0; i < f->groups.n; i++) {
+    f->groups.at[i].first = n;
+    for (size_t p = 0; p < f->groups.at[i].n; p++) points[n++] = (ranked_point){i, p};
+  }
+}
+
+double *loom_fronts_rank(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking, size_t *n) {
+  *n = 0;
+  for (size_t i = 0; i < f->groups.n; i++) *n += f->groups.at[i].n;
+  ranked_point *points = loom_realloc_array(ctx, NULL, 0, *n + 1, sizeof *points);
+  size_t *list = loom_realloc_array(ctx, NULL, 0, 2 * *n + 1, sizeof *list);
+  double *ranks = loom_realloc_array(ctx, NULL, 0, *n + 1, sizeof *ranks);
+  rank_order o = {f, ranking, points};
+  bool done = points && list && ranks;
+  if (done) list_points(f, points);
+  done = done && sorted(ctx, list, *n, compare_ranked, &o);
+  for (size_t i = 0; i < *n && done; i++) ranks[list[i]] = (double)i;
+  loom_give_back(ctx, points, *n + 1, sizeof *points);
+  loom_give_back(ctx, list, 2 * *n + 1, sizeof *list);
+  if (done) return ranks;
+  loom_give_back(ctx, ranks, *n + 1, sizeof *ranks);
+  return NULL;
 }

@@ -22,6 +22,13 @@ static bool least_step(const join *g, const state *left, double *least) {
   return found;
 }
 
+/* The place of a row with a point attached in the order of all their parts. */
+static double rank_of(const join *g, const state *left, const loom_group *right, size_t point) {
+  if (!g->ranks) return 0;
+  const join_ranks *own = &g->ranks[g->use->einsum];
+  return left->links[g->row].rank * (double)own->n + own->of[right->first + point];
+}
+
 /* Rows of the left state from the next one on with one group: false with an error, or for a pause. */
 static bool join_pair(join *g, const state *left, int group) {
   const loom_group *right = &g->one->fronts.groups.at[group];
@@ -35,7 +42,7 @@ static bool join_pair(join *g, const state *left, int group) {
     if (after->n > 4 * after->checked + 4096 && !loom_state_prune(g, after)) return false;
     g->work -= g->work < right->n ? g->work : right->n;
     for (size_t p = 0; p < right->n; p++) {
-      loom_join_link link = {g->first + g->row, group, p};
+      loom_join_link link = {g->first + g->row, group, p, rank_of(g, left, right, p)};
       if (!loom_state_add_row(g, &k, left->values + g->row * (size_t)left->width, right, p, &link,
                               after))
         return false;
@@ -48,6 +55,34 @@ static void drop_states(join *g) {
   for (size_t i = 0; i < g->before.n; i++) loom_state_free(g->ctx, &g->before.at[i]);
   for (size_t i = 0; i < g->after.n; i++) loom_state_free(g->ctx, &g->after.at[i]);
   g->before.n = g->after.n = 0;
+}
+
+int loom_compare_ranks(const void *context, size_t a, size_t b) {
+  const loom_join_link *links = context;
+  if (links[a].rank != links[b].rank) return links[a].rank < links[b].rank ? -1 : 1;
+  return 0;
+}
+
+/* Ranks of the rows after the step become their numbers in that order, so that they stay small. */
+static bool number_rows(join *g, loom_join_links *links) {
+  size_t n = links->n, row = 0;
+  if (!g->ranks) return true;
+  size_t *list = loom_realloc_array(g->ctx, NULL, 0, 2 * n + 1, sizeof *list);
+  bool done = list != NULL;
+  for (size_t i = 0; i < n && done; i++) list[i] = i;
+  done = done && loom_sort(g->ctx, list, list + n, n, loom_compare_ranks, links->at);
+  double before = -1, number = -1;
+  for (size_t i = 0; i < n && done; i++) {
+    double own = links->at[list[i]].rank;
+    if (own != before) number++;
+    before = own;
+    links->at[list[i]].rank = number;
+  }
+  for (size_t i = 0; i < g->after.n && done; i++)
+    for (size_t k = 0; k < g->after.at[i].n; k++)
+      g->after.at[i].links[k].rank = links->at[row++].rank;
+  loom_give_back(g->ctx, list, 2 * n + 1, sizeof *list);
+  return done;
 }
 
 /* The rows after the step become those before the next one; their links are kept. */
@@ -64,6 +99,10 @@ static bool advance(join *g) {
     const state *st = &g->after.at[i];
     if (st->n > 0) memcpy(links->at + links->n, st->links, st->n * sizeof *st->links);
     links->n += st->n;
+  }
+  if (!number_rows(g, links)) {
+    links->n = 0;
+    return false;
   }
   for (size_t i = 0; i < g->before.n; i++) loom_state_free(g->ctx, &g->before.at[i]);
   g->before.n = 0;
@@ -173,6 +212,9 @@ void loom_space_end_join(loom_space *s) {
   loom_give_back(g->ctx, g->links, s->n_uses, sizeof *g->links);
   loom_vec_free(g->ctx, &g->before);
   loom_vec_free(g->ctx, &g->after);
+  for (size_t e = 0; e < s->einsums.n && g->ranks; e++)
+    loom_give_back(g->ctx, g->ranks[e].of, g->ranks[e].n + 1, sizeof(double));
+  loom_give_back(g->ctx, g->ranks, s->einsums.n, sizeof *g->ranks);
   loom_give_back(g->ctx, g->last, (size_t)g->n_tensors, sizeof *g->last);
   loom_give_back(g->ctx, g->rest, g->rest_room, sizeof *g->rest);
   loom_give_back(g->ctx, g->goals, g->goals_room, sizeof *g->goals);
@@ -217,6 +259,23 @@ static bool list_rest(join *g) {
           least = one->fronts.groups.at[i].least[k];
       g->rest[step * n + k] = g->rest[(step + 1) * n + k] + least;
     }
+  }
+  return true;
+}
+
+static bool list_ranks(join *g) {
+  loom_space *s = g->s;
+  if (!s->options.ranked) return true;
+  g->ranks = loom_realloc_array(g->ctx, NULL, 0, s->einsums.n, sizeof *g->ranks);
+  if (!g->ranks) return s->einsums.n == 0;
+  memset(g->ranks, 0, s->einsums.n * sizeof *g->ranks);
+  for (size_t e = 0; e < s->einsums.n; e++) {
+    loom_space_one *one = &s->einsums.at[e];
+    loom_ranking ranking = loom_ranking_of(one);
+    size_t n;
+    double *of = loom_fronts_rank(g->ctx, &one->fronts, &ranking, &n);
+    if (!of) return false;
+    g->ranks[e] = (join_ranks){of, n};
   }
   return true;
 }
@@ -272,8 +331,8 @@ static loom_status new_join(loom_space *s, size_t n, const loom_space_use *uses,
   g->beam = g->quick ? LOOM_JOIN_FIRST_ROWS : 0;
   s->join = g;
   if (!s->joint) s->joint = loom_arena_array(&s->arena, s->memories.n, sizeof *s->joint);
-  bool done =
-      s->joint && copy_uses(s, n, uses) && new_links(g) && list_last_users(g) && list_rest(g);
+  bool done = s->joint && copy_uses(s, n, uses) && new_links(g) && list_last_users(g) &&
+              list_rest(g) && list_ranks(g);
   return done ? LOOM_OK : loom_error_status(s->ctx);
 }
 

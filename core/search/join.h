@@ -31,6 +31,12 @@ typedef struct state {
   loom_join_link *links;
 } state;
 
+/* Places of the points of an einsum in the order of templates, tiles and fused loops. */
+typedef struct join_ranks {
+  double *of; /* group by group */
+  size_t n;
+} join_ranks;
+
 struct loom_joining {
   loom_space *s;
   loom_ctx *ctx;
@@ -51,6 +57,7 @@ struct loom_joining {
   double *goals; /* figures of complete results, which bound what is worth keeping */
   size_t n_goals, goals_room;
   loom_join_links *links; /* by use */
+  join_ranks *ranks;      /* by einsum, where they count, or NULL */
   size_t work;            /* pairs that may still be looked at before a pause */
 };
 
@@ -89,6 +96,9 @@ bool loom_state_prune(join *g, state *st);
 void loom_state_narrow(const join *g, state *st);
 /* Values of a row under so many loops. */
 int loom_state_width(const loom_space *s, int depth);
+
+/* Compares rows of a list of links by their ranks: a loom_comparison. */
+int loom_compare_ranks(const void *context, size_t a, size_t b);
 
 /* ---- results (results.c) ---- */
 

@@ -52,13 +52,24 @@ static bool add_result(join *g, const double *values, size_t row) {
   return true;
 }
 
+/* Rows of one state in the order of their ranks. */
+static bool add_results(join *g, const state *st, size_t first) {
+  size_t *list = loom_realloc_array(g->ctx, NULL, 0, 2 * st->n + 1, sizeof *list);
+  bool done = list != NULL;
+  for (size_t k = 0; k < st->n && done; k++) list[k] = k;
+  done = done && loom_sort(g->ctx, list, list + st->n, st->n, loom_compare_ranks, st->links);
+  for (size_t k = 0; k < st->n && done; k++)
+    done = add_result(g, st->values + list[k] * (size_t)st->width, first + list[k]);
+  loom_give_back(g->ctx, list, 2 * st->n + 1, sizeof *list);
+  return done;
+}
+
 bool loom_join_list_results(join *g) {
-  size_t row = 0;
+  size_t first = 0;
   g->s->results.n = g->s->choices.n = g->s->tiles.n = g->s->n_results = 0;
   for (size_t i = 0; i < g->before.n; i++) {
-    const state *st = &g->before.at[i];
-    for (size_t k = 0; k < st->n; k++, row++)
-      if (!add_result(g, st->values + k * (size_t)st->width, row)) return false;
+    if (!add_results(g, &g->before.at[i], first)) return false;
+    first += g->before.at[i].n;
   }
   return true;
 }

@@ -68,6 +68,16 @@ static int compare_keys(const loom_rows *r, size_t a, size_t b) {
   return 0;
 }
 
+static int compare_tiles(const loom_rows *r, const int32_t *a, const int32_t *b) {
+  for (int t = 0; t < r->n_tiles; t++)
+    if (a[t] != b[t]) return a[t] < b[t] ? -1 : 1;
+  return 0;
+}
+
+static const int32_t *tiles_of(const loom_rows *r, size_t i) {
+  return r->tiles + i * (size_t)r->n_tiles;
+}
+
 static int compare_rows(const void *context, size_t a, size_t b) {
   const order *o = context;
   int keys = compare_keys(o->rows, a, b);
@@ -76,7 +86,9 @@ static int compare_rows(const void *context, size_t a, size_t b) {
   const double *y = o->rows->values + b * (size_t)o->rows->n_values;
   for (int k = 0; k < o->n; k++)
     if (x[o->which[k]] != y[o->which[k]]) return x[o->which[k]] < y[o->which[k]] ? -1 : 1;
-  return a < b ? -1 : a > b;
+  int tiles =
+      o->rows->ranked ? compare_tiles(o->rows, tiles_of(o->rows, a), tiles_of(o->rows, b)) : 0;
+  return tiles ? tiles : a < b ? -1 : a > b;
 }
 
 /* Merge sort: the standard one takes no context for its comparison. */
@@ -117,15 +129,23 @@ static int distinct_values(const loom_rows *r, const bool *compared, int *which)
   return n;
 }
 
-static bool dominated(const order *o, const double *front, size_t n_front, const double *x,
+/* Rows of a front, in the order in which they came, and their compared values. */
+typedef struct row_front {
+  size_t n;
+  size_t *rows;
+  double *values;
+} row_front;
+
+static bool dominated(const order *o, const row_front *front, size_t row, const double *x,
                       size_t *last) {
   size_t width = (size_t)o->n;
-  for (size_t f = 0; f < n_front; f++) {
+  for (size_t f = 0; f < front->n; f++) {
     size_t at = f == 0 ? *last : f <= *last ? f - 1 : f;
-    const double *y = front + at * width;
-    int k = 0;
-    while (k < o->n && y[k] <= x[k]) k++;
-    if (k == o->n) {
+    const double *y = front->values + at * width;
+    int k = o->n; /* rows are sorted by the first values: the last ones tell more */
+    while (k > 0 && y[k - 1] <= x[k - 1]) k--;
+    if (k == 0 && (!o->rows->ranked || compare_tiles(o->rows, tiles_of(o->rows, front->rows[at]),
+                                                     tiles_of(o->rows, row)) <= 0)) {
       *last = at;
       return true;
     }
@@ -134,20 +154,22 @@ static bool dominated(const order *o, const double *front, size_t n_front, const
 }
 
 /* Marks the rows of one run of equal keys that stay. */
-static bool prune_run(loom_ctx *ctx, const order *o, const size_t *list, size_t n, double *front,
+static bool prune_run(loom_ctx *ctx, const order *o, const size_t *list, size_t n, row_front *front,
                       bool *stays) {
-  size_t n_front = 0, last = 0, looked_at = 0;
+  size_t last = 0, looked_at = 0;
   double x[256];
-  for (size_t i = 0; i < n; i++, looked_at += n_front) {
+  front->n = 0;
+  for (size_t i = 0; i < n; i++, looked_at += front->n) {
     if (looked_at > 256 * STRIDE) {
       if (loom_is_stopped(ctx)) return false;
       looked_at = 0;
     }
     const double *row = o->rows->values + list[i] * (size_t)o->rows->n_values;
     for (int k = 0; k < o->n; k++) x[k] = row[o->which[k]];
-    if (n_front > 0 && dominated(o, front, n_front, x, &last)) continue;
-    for (int k = 0; k < o->n; k++) front[n_front * (size_t)o->n + (size_t)k] = x[k];
-    last = n_front++;
+    if (front->n > 0 && dominated(o, front, list[i], x, &last)) continue;
+    for (int k = 0; k < o->n; k++) front->values[front->n * (size_t)o->n + (size_t)k] = x[k];
+    front->rows[front->n] = list[i];
+    last = front->n++;
     stays[list[i]] = true;
   }
   return true;
@@ -178,10 +200,11 @@ bool loom_rows_prune(loom_ctx *ctx, loom_rows *r, const bool *compared) {
   }
   order o = {r, which, distinct_values(r, compared, which)};
   size_t n = r->n, room = n * (size_t)o.n + 1;
-  size_t *list = loom_realloc_array(ctx, NULL, 0, 2 * n, sizeof *list);
-  double *front = loom_realloc_array(ctx, NULL, 0, room, sizeof *front);
+  size_t *list = loom_realloc_array(ctx, NULL, 0, 3 * n, sizeof *list);
+  double *values = loom_realloc_array(ctx, NULL, 0, room, sizeof *values);
   bool *stays = loom_realloc_array(ctx, NULL, 0, n, sizeof *stays);
-  bool done = list && front && stays;
+  bool done = list && values && stays;
+  row_front front = {0, list ? list + 2 * n : NULL, values};
   if (done) {
     memset(stays, 0, n * sizeof *stays);
     for (size_t i = 0; i < n; i++) list[i] = i;
@@ -189,11 +212,11 @@ bool loom_rows_prune(loom_ctx *ctx, loom_rows *r, const bool *compared) {
   }
   for (size_t from = 0, to; from < n && done; from = to) {
     for (to = from + 1; to < n && compare_keys(r, list[from], list[to]) == 0;) to++;
-    done = prune_run(ctx, &o, list + from, to - from, front, stays);
+    done = prune_run(ctx, &o, list + from, to - from, &front, stays);
   }
   if (done) compact(r, stays);
-  loom_give_back(ctx, list, 2 * n, sizeof *list);
-  loom_give_back(ctx, front, room, sizeof *front);
+  loom_give_back(ctx, list, 3 * n, sizeof *list);
+  loom_give_back(ctx, values, room, sizeof *values);
   loom_give_back(ctx, stays, n, sizeof *stays);
   return done;
 }

@@ -171,6 +171,7 @@ typedef struct loom_search_level {
 
 /* Choices of one part or of several: rows. */
 typedef struct loom_rows {
+  bool ranked; /* what comes later by tiles dominates nothing */
   size_t n, capacity;
   int n_values, n_keys, n_tiles;
   double *values;  /* of the bases of a level */
@@ -225,6 +226,7 @@ typedef struct loom_nest {
   double *falls; /* choices of all tiles by the rule to which they fell, since it was prepared */
   double others; /* of them, that a chain of the part at hand stands for */
   int max_fused, max_fused_per_variable;
+  bool ranked;        /* of choices with equal figures the first by tiles is needed */
   bool one_dimension; /* a variable is spread over one dimension of a level at most */
   bool uneven;        /* some variable may leave a part */
   double coarseness;  /* of tiles of loops that may have any */
@@ -440,6 +442,7 @@ typedef struct loom_group {
   int *templates;
   size_t *tiles;   /* offsets in the tiles of the fronts */
   double least[2]; /* of each objective, when joined */
+  size_t first;    /* points of the groups before, when they are ranked */
 } loom_group;
 
 /* Groups, and the tiles of their points. */
@@ -454,6 +457,7 @@ struct loom_fronts {
 typedef struct loom_ranking {
   const char *const *texts; /* by number of the template */
   const size_t *n_loops;    /* of each template */
+  bool ranked;              /* a later point dominates nothing */
 } loom_ranking;
 
 void loom_fronts_free(loom_ctx *ctx, loom_fronts *f);
@@ -461,17 +465,21 @@ void loom_fronts_free(loom_ctx *ctx, loom_fronts *f);
 ptrdiff_t loom_fronts_find(const loom_fronts *f, const loom_group *key);
 /* The same; a new one where there is none; -1 with an error. */
 ptrdiff_t loom_fronts_enter(loom_ctx *ctx, loom_fronts *f, const loom_group *key);
-/* A point of the group is at most x in everything. */
-bool loom_group_dominates(const loom_group *g, const double *x);
-/* Adds a point unless one there is as good; drops those that it dominates.  Of equal ones the one
+/* A point of the group is at most x, of tiles of a template that are not all known, in everything. */
+bool loom_group_dominates(const loom_group *g, const loom_ranking *ranking, const double *x,
+                          int number);
+/* Adds a point, whose tiles are there, unless one there is as good; drops those that it dominates.  Of equal ones the one
 ** that ranks first stays, of one template the first that came. */
-bool loom_group_add(loom_ctx *ctx, loom_group *g, const loom_ranking *ranking, const double *x,
-                    int number, size_t tiles);
+bool loom_fronts_add(loom_ctx *ctx, loom_fronts *f, size_t group, const loom_ranking *ranking,
+                     const double *x, int number, size_t tiles);
 /* Leaves out tiles of points that were dropped, once they may be more than the others; offsets change. */
 bool loom_fronts_pack(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking);
 /* Adds all points of others. */
 bool loom_fronts_merge(loom_ctx *ctx, loom_fronts *f, const loom_fronts *from,
                        const loom_ranking *ranking);
+/* Numbers all points, group by group, in the order of their templates, tiles and fused loops: n
+** numbers; NULL with an error. */
+double *loom_fronts_rank(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking, size_t *n);
 /* Groups and points in an order that does not depend on how they came. */
 bool loom_fronts_sort(loom_ctx *ctx, loom_fronts *f, const loom_ranking *ranking);
 
@@ -502,11 +510,13 @@ typedef struct loom_unit {
   bool left; /* to be sketched only: others explore it */
   loom_nest nest;
   loom_fronts found; /* while it is sketched or explored */
-  double least[2];   /* of the objectives, once sketched */
+  double least[2];   /* no choice of tiles is below in the objectives, once sketched */
+  double reached[2]; /* the least that was met on the way; INFINITY at first */
 } loom_unit;
 
 struct loom_space_einsum_ {
   char *name;
+  bool ranked;
   int n_variables;
   int64_t sizes[LOOM_SEARCH_MAX_VARIABLES];
   unsigned uneven[LOOM_SEARCH_MAX_VARIABLES];
@@ -539,6 +549,7 @@ typedef struct loom_join_link {
   size_t before;
   int group;
   size_t point;
+  double rank; /* among the rows of the step, where ranks count */
 } loom_join_link;
 
 typedef LOOM_VEC(loom_join_link) loom_join_links;
@@ -561,6 +572,7 @@ struct loom_space {
   double *joint;                      /* by memory: pairs of points that fell to it */
   bool limited;
   double limits[2]; /* of each objective */
+  bool decided[2];  /* what is within the limit is equal */
   LOOM_VEC(loom_space_store) memories;
   LOOM_VEC(loom_space_one) einsums;
   size_t n_uses;

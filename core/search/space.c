@@ -48,6 +48,7 @@ int loom_space_einsum(loom_space *s, const char *einsum, size_t n_variables, con
   if (n_variables > LOOM_SEARCH_MAX_VARIABLES)
     return refuse(s, "a search takes einsums of up to 16 variables with several values");
   loom_space_one one = {.name = loom_arena_string(&s->arena, einsum),
+                        .ranked = s->options.ranked,
                         .n_variables = (int)n_variables};
   for (size_t i = 0; i < n_variables; i++) {
     if (sizes[i] < 1 || sizes[i] > INT32_MAX)
@@ -92,9 +93,12 @@ int loom_space_tensor(loom_space *s, int einsum, const char *tensor, const int *
   return (int)one->tensors.n - 1;
 }
 
-void loom_space_limit(loom_space *s, const double *limits) {
+void loom_space_limit(loom_space *s, const double *limits, const bool *decided) {
   s->limited = true;
-  for (int k = 0; k < s->n_objectives; k++) s->limits[k] = limits[k];
+  for (int k = 0; k < s->n_objectives; k++) {
+    s->limits[k] = limits[k];
+    s->decided[k] = decided[k];
+  }
 }
 
 void loom_space_limit_einsum(loom_space *s, int einsum, const double *others) {

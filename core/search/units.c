@@ -15,7 +15,7 @@
 #define KEPT_BYTES ((size_t)96 << 20)
 
 loom_ranking loom_ranking_of(const loom_space_one *one) {
-  return (loom_ranking){one->texts.at, one->n_loops.at};
+  return (loom_ranking){one->texts.at, one->n_loops.at, one->ranked};
 }
 
 void loom_nest_shrink(loom_nest *nest) {
@@ -71,6 +71,7 @@ static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_templ
                       .bounds = one->bounds.at,
                       .absent = t->absent,
                       .n_memories = (int)s->memories.n,
+                      .ranked = s->options.ranked,
                       .max_fused = s->options.max_fused_loops,
                       .coarseness = s->options.coarseness < 1 ? 1 : s->options.coarseness,
                       .max_fused_per_variable = s->options.max_fused_loops_per_rank_variable,
@@ -263,7 +264,10 @@ static bool explore(const loom_space *s, const loom_space_one *one, loom_unit *u
   double *before = loom_realloc_array(u->nest.ctx, NULL, 0, n, sizeof *before);
   if (!before) return false;
   memcpy(before, u->nest.falls, n * sizeof *before);
+  for (int k = 0; k < s->n_objectives; k++) u->reached[k] = INFINITY;
   bool done = combine(s, one, u, &one->sketch, 0);
+  for (int k = 0; k < s->n_objectives && done; k++)
+    if (u->reached[k] > u->least[k]) u->least[k] = u->reached[k];
   if (!done) memcpy(u->nest.falls, before, n * sizeof *before);
   loom_give_back(u->nest.ctx, before, n, sizeof *before);
   return done;
@@ -286,8 +290,9 @@ static bool probe(const loom_space *s, const loom_space_one *one, loom_unit *u, 
   return done;
 }
 
+/* Where ranks count figures have limits, which bound more than points of other templates would. */
 static bool sketch_once(const loom_space *s, const loom_space_one *one, loom_unit *u) {
-  return loom_nest_prepare(&u->nest) && combine(s, one, u, NULL, FIRST_BEAM);
+  return loom_nest_prepare(&u->nest) && (s->options.ranked || combine(s, one, u, NULL, FIRST_BEAM));
 }
 
 /* In place of the fullest uses that loops can have, those that the limits leave tiles for. */

@@ -328,13 +328,21 @@ static int l_counts(lua_State *L) {
   return 1;
 }
 
-/* s:limit(limits) -> s: the most of each objective, of all uses.  [-0, +1, v] */
+/* s:limit(limits, decided) -> s: the most of each objective, of all uses; whether all within are equal.
+** [-0, +1, v] */
 static int l_limit(lua_State *L) {
   bind_scope s;
   double limits[2];
+  bool decided[2] = {false, false};
   loom_space *space = bind_check_space(&s, L);
   check_objectives(L, space, 2, limits);
-  loom_space_limit(space, limits);
+  luaL_checktype(L, 3, LUA_TTABLE);
+  for (int k = 0; k < 2; k++) {
+    lua_rawgeti(L, 3, k + 1);
+    decided[k] = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+  }
+  loom_space_limit(space, limits, decided);
   lua_settop(L, 1);
   return 1;
 }

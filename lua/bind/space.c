@@ -32,7 +32,7 @@ static double number_field(lua_State *L, int i, const char *key, double otherwis
   return number;
 }
 
-/* core.space{energy =, latency =, usage =, product =, persistent =, threads =, and the limits that
+/* core.space{energy =, latency =, usage =, product =, ranked =, persistent =, threads =, and the limits that
 ** options of searches have by the same names} -> space.  [-0, +1, v] */
 static int l_space(lua_State *L) {
   bind_scope s;
@@ -44,6 +44,7 @@ static int l_space(lua_State *L) {
                                 .product = bind_flag(L, i, "product"),
                                 .one_spatial_dim_per_variable =
                                     bind_flag(L, i, "one_spatial_dim_per_variable"),
+                                .ranked = bind_flag(L, i, "ranked"),
                                 .persistent = bind_flag(L, i, "persistent"),
                                 .threads = integer_field(L, i, "threads", 1),
                                 .objective_slack = number_field(L, i, "objective_slack", 0),

@@ -23,7 +23,8 @@ local kept_costs = 256
 ---@field numbers table[] by number of the shape: einsum, variables, dimensions, tensors, memories
 ---@field asked table<string, boolean> figures that are minimised
 ---@field templates integer[][] by shape and number in the core: those that were added
----@field costs table<einloom.SearchUnit, userdata> of the first units, for another engine
+---@field costs table<einloom.SearchUnit, table> of the first units, with their descriptions, for
+--- another engine
 ---@field n_costs integer how many more are kept
 ---@field places integer[][] by shape and template: its number in the core
 local Engine = {}
@@ -179,10 +180,12 @@ local function add_einsum(self, step)
 end
 
 -- What is minimised: where one memory has no limit, how much of it is needed; where ties are
--- decided, both objectives.
+-- decided, both objectives and, of what is equal then, how much of each memory is needed.
 local function asked_of(space, relaxed)
   if relaxed and relaxed.memory then return { usage = true } end
-  if relaxed and relaxed.both then return { energy = true, latency = true } end
+  if relaxed and relaxed.both then
+    return { energy = true, latency = true, usage = relaxed.ranked }
+  end
   return goals.asked(space.case)
 end
 
@@ -201,29 +204,37 @@ end
 ---@param space einloom.Space
 ---@param threads? integer that explore; what is found does not depend on it
 ---@param relaxed? {memory: string?, others: boolean?, dimension: string?, count: number?,
---- both: boolean?} what has another limit: a memory without any, whose use is then minimised, and
---- as wanted all others without any too; or "component.dimension" with that many instances; both:
---- energy and latency are minimised, whatever the space asks for
+--- both: boolean?, ranked: boolean?} what has another limit: a memory without any, whose use is
+--- then minimised, and as wanted all others without any too; or "component.dimension" with that
+--- many instances; both: energy and latency are minimised, whatever the space asks for; ranked: and
+--- the use of every memory, and of equal mappings the first is found
+---@param from? einloom.Engine another one of the space
 ---@return einloom.Engine
-function engine.new(space, threads, relaxed)
+function engine.new(space, threads, relaxed, from)
   local options, asked = space.options, asked_of(space, relaxed)
   local function limit(x) return x < math.huge and x or nil end
-  local open, persistent = open_memories(space)
+  local open, persistent
+  if from then
+    open, persistent = from.is_open, from.persistent
+  else
+    open, persistent = open_memories(space)
+  end
   local share, usage = slacks(space, relaxed)
   local built = core.space {
     objective_slack = share, usage_slack = usage,
     energy = asked.energy, latency = asked.latency, usage = asked.usage, product = asked.product,
     one_spatial_dim_per_variable = options.one_spatial_dim_per_variable,
     threads = threads or 1, persistent = persistent, coarseness = options.tiling_coarseness,
+    ranked = relaxed and relaxed.ranked,
     max_fused_loops = limit(options.max_fused_loops),
     max_fused_loops_per_rank_variable = limit(options.max_fused_loops_per_rank_variable),
   }
   local self = setmetatable({
     space = space, built = built, memories = {}, open = {}, numbers = {}, relaxed = relaxed or {},
-    asked = asked, templates = {}, places = {},
-    costs = {}, n_costs = not relaxed and asked.energy ~= asked.latency and kept_costs or 0,
+    asked = asked, templates = {}, places = {}, is_open = open, persistent = persistent,
+    costs = {}, n_costs = not relaxed and not space.case.objective.is_front and kept_costs or 0,
   }, Engine)
-  add_memories(self, open, goals.asked(space.case).usage)
+  add_memories(self, open, goals.asked(space.case).usage or asked.usage and not relaxed.memory)
   if space.options.mapping then
     self.memories[analysis.splits] = built:memory("(split)", math.huge, false)
   end
@@ -240,11 +251,17 @@ end
 function Engine:add(unit, from)
   local numbers = self.numbers[unit.einsum]
   local template = self.space:list(self.space.shapes[unit.einsum][1])[unit.template]
-  local costs, message, kind = from and from.costs[unit], nil, nil
-  if not costs then costs, message, kind = analysis.costs(self.space.case, template) end
-  if not costs then errors.raise(kind, message) end
-  local description = analysis.describe(self.space.case, template, numbers)
-  description.text = unit.text
+  local known = from and from.costs[unit]
+  local costs, description
+  if known then
+    costs, description = known.costs, known.description
+  else
+    local message, kind
+    costs, message, kind = analysis.costs(self.space.case, template)
+    if not costs then errors.raise(kind, message) end
+    description = analysis.describe(self.space.case, template, numbers)
+    description.text = unit.text
+  end
   local number, problem, its_kind = self.built:add(numbers.einsum, costs, description)
   if not number then
     errors.raise(its_kind, ("einsum %s: %s"):format(numbers.name, problem))
@@ -253,8 +270,8 @@ function Engine:add(unit, from)
   self.places[unit.einsum][unit.template] = number
   if self.n_costs > 0 and not from then
     self.n_costs = self.n_costs - 1
-    self.costs[unit] = costs
-  elseif not (from and from.costs[unit]) then
+    self.costs[unit] = { costs = costs, description = description }
+  elseif not known then
     costs:close()
   end
 end
@@ -377,7 +394,8 @@ end
 
 --- Leaves out mappings above limits of energy and latency (those that are minimised).
 ---@param limits number[]
-function Engine:limit(limits) self.built:limit(limits) end
+---@param decided boolean[] what is within the limit is equal
+function Engine:limit(limits, decided) self.built:limit(limits, decided) end
 
 --- Says what the other uses of a mapping add at least to each, besides an einsum of a shape.
 ---@param shape integer
@@ -386,15 +404,20 @@ function Engine:limit_shape(shape, others)
   self.built:limit_einsum(self.numbers[shape].einsum, others)
 end
 
---- What no point of a shape, or of one of its units that is sketched, is below in the first figure
---- that is minimised.
+--- What no point of a shape, or of one of its units that is sketched, is below in each figure that
+--- is minimised.
 ---@param shape integer
 ---@param unit? einloom.SearchUnit
----@return number
+---@return number[]
 function Engine:least(shape, unit)
-  if unit then return self.built:least(numbers_of(self, unit))[1] end
-  return self.built:least(self.numbers[shape].einsum)[1]
+  if unit then return self.built:least(numbers_of(self, unit)) end
+  return self.built:least(self.numbers[shape].einsum)
 end
+
+--- Whether a unit was added.
+---@param unit einloom.SearchUnit
+---@return boolean
+function Engine:has(unit) return self.places[unit.einsum][unit.template] ~= nil end
 
 -- ---- joining ----
 
@@ -484,17 +507,13 @@ local function candidate_of(self, result)
   return { choices = choices }
 end
 
---- The results of the join: the best point, or the front where several figures are minimised; exact
---- figures decide where doubles are close.
----@param so_far? boolean there is more to come
----@return table[]
-function Engine:points(so_far)
+-- Figures of the results of the join, with their numbers.
+local function listed(self)
   local case, points = self.space.case, {}
-  local asked = self.asked
   for i = 0, self.built:results() - 1 do
-    local values, point, k = self.built:result(i), { usage = {} }, 1
+    local values, point, k = self.built:result(i), { usage = {}, result = i }, 1
     for _, key in ipairs { "energy", "latency" } do
-      if asked[key] then
+      if self.asked[key] then
         point[key] = values[k]
         k = k + 1
       end
@@ -503,16 +522,39 @@ function Engine:points(so_far)
       point.usage[name] = values[k] / value.nearest(case.arch:component(name).size)
       k = k + 1
     end
-    goals.complete(point)
-    point.result = i
-    points[#points + 1] = point
+    points[i + 1] = goals.complete(point)
   end
-  points = goals.close(case, points)
-  for _, point in ipairs(points) do
-    point.candidate = candidate_of(self, point.result)
-    point.result = nil
-  end
+  return points
+end
+
+local function take_candidate(self, point)
+  point.candidate, point.result = candidate_of(self, point.result), nil
+end
+
+--- The results of the join: the best point, or the front where several figures are minimised; exact
+--- figures decide where doubles are close.
+---@param so_far? boolean there is more to come
+---@return table[]
+function Engine:points(so_far)
+  local points = goals.close(self.space.case, listed(self))
+  for _, point in ipairs(points) do take_candidate(self, point) end
   return exact.best(self.space, points, so_far)
+end
+
+--- Of the results of the join that which comes first, as far as doubles tell, of those that are
+--- accepted.
+---@param accepts fun(point: table): boolean
+---@return table? point
+function Engine:first(accepts)
+  local points = listed(self)
+  while points[1] do
+    local best = goals.best(self.space.case, points)[1]
+    for i, point in ipairs(points) do
+      if point == best then table.remove(points, i) end
+    end
+    take_candidate(self, best)
+    if accepts(best) then return best end
+  end
 end
 
 --- Explores and joins everything.

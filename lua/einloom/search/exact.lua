@@ -118,6 +118,17 @@ local function is_before(space, a, b)
   return order < 0
 end
 
+--- Whether two points have the same energy and latency.
+---@param space einloom.Space
+---@param a table figures with their candidate
+---@param b table
+---@return boolean
+function exact.are_equal(space, a, b)
+  local x, y = exact.of(space, a), exact.of(space, b)
+  return x ~= nil and y ~= nil and compare(x.energy, y.energy) == 0
+    and compare(x.latency, y.latency) == 0
+end
+
 -- Of equal points the first stays.
 local function front(space, points)
   local list, values = {}, {}

@@ -41,10 +41,8 @@ function goals.values(case, figures)
     if name == "energy_delay_product" then
       values[#values + 1] = figures.energy * figures.latency
     elseif name == "usage" then
-      for _, component in ipairs(readonly.raw(case.arch).components) do
-        if component.class == "Memory" and value.nearest(component.size) < math.huge then
-          values[#values + 1] = figures.usage[component.name] or 0
-        end
+      for _, memory in ipairs(goals.memories(case)) do
+        values[#values + 1] = figures.usage[memory.name] or 0
       end
     else
       values[#values + 1] = figures[name]
@@ -76,14 +74,30 @@ local function least(points, value_of)
   return kept
 end
 
+--- Memories with a size, in the order in which their use decides between equal mappings.
+---@param case einloom.SearchProblem
+---@return einloom.Component[]
+function goals.memories(case)
+  local list = {}
+  for _, component in ipairs(readonly.raw(case.arch).components) do
+    if component.class == "Memory" and value.nearest(component.size) < math.huge then
+      list[#list + 1] = component
+    end
+  end
+  return list
+end
+
 -- The point with the least value of the objective; of several that with the least energy, then
--- latency, then the first.
+-- latency, then use of each memory, as far as they are known, then the first.
 local function first_of_least(case, points)
   points = least(points, function(point) return goals.values(case, point)[1] end)
   for _, key in ipairs { "energy", "latency" } do
     if points[1] and points[1][key] then
       points = least(points, function(point) return point[key] end)
     end
+  end
+  for _, memory in ipairs(#points > 1 and goals.memories(case) or {}) do
+    points = least(points, function(point) return point.usage and point.usage[memory.name] or 0 end)
   end
   return { points[1] }
 end

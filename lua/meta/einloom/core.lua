@@ -467,7 +467,7 @@ function core.cost(r, w, a, m, options) end
 ---@field join_some fun(self: einloom.CoreSpace, work: integer): boolean?, string?, string?
 ---@field bound fun(self: einloom.CoreSpace): number[]?
 ---@field bound_loops fun(self: einloom.CoreSpace, einsum: integer, dimension: integer, variables: integer[], op: string, value: number): einloom.CoreSpace
----@field limit fun(self: einloom.CoreSpace, limits: number[]): einloom.CoreSpace
+---@field limit fun(self: einloom.CoreSpace, limits: number[], decided: boolean[]): einloom.CoreSpace
 ---@field limit_einsum fun(self: einloom.CoreSpace, einsum: integer, others: number[]): einloom.CoreSpace
 ---@field least fun(self: einloom.CoreSpace, einsum: integer, template?: integer): number[]
 ---@field joint_falls fun(self: einloom.CoreSpace, memory: integer): number
