@@ -92,20 +92,16 @@ local function index(space, i, choices)
   return { names = names, by_key = by_key }
 end
 
---- Goes through the candidates that parts of single einsums make: lists of choices, one list for
---- each einsum. A choice without `fused` stands for every order of its fused loops.
----@param space einloom.Space
----@param lists einloom.Choice[][]
----@return fun(): einloom.Candidate?
-function join.each(space, lists)
-  if type(lists) ~= "table" or #lists ~= #space.steps then
-    errors.raise("bad_candidate", ("a list of choices for each of %d einsums was expected"):format(
-      #space.steps))
-  end
-  local indices = {}
-  for i, choices in ipairs(lists) do indices[i] = index(space, i, choices) end
+local function check(space, lists, first)
+  if type(lists) == "table" and #lists == #space.steps - first + 1 then return end
+  errors.raise("bad_candidate", ("a list of choices for each of %d einsums was expected"):format(
+    #space.steps))
+end
+
+-- Goes through the candidates of indices, one for each einsum.
+local function each(indices)
   local function extend(i, choices, texts)
-    if i > #lists then
+    if i > #indices then
       return coroutine.yield { choices = table.move(choices, 1, #choices, 1, {}) }
     end
     local own = indices[i]
@@ -115,6 +111,33 @@ function join.each(space, lists)
     end
   end
   return coroutine.wrap(function() extend(1, {}, {}) end)
+end
+
+--- Goes through the candidates that parts of single einsums make: lists of choices, one list for
+--- each einsum. A choice without `fused` stands for every order of its fused loops.
+---@param space einloom.Space
+---@param lists einloom.Choice[][]
+---@return fun(): einloom.Candidate?
+function join.each(space, lists)
+  check(space, lists, 1)
+  local indices = {}
+  for i, choices in ipairs(lists) do indices[i] = index(space, i, choices) end
+  return each(indices)
+end
+
+--- The same with the first einsum's choices to come: a function that takes a list of them and goes
+--- through the candidates that they make with the other lists.
+---@param space einloom.Space
+---@param others einloom.Choice[][] one list for each einsum but the first
+---@return fun(choices: einloom.Choice[]): fun(): einloom.Candidate?
+function join.behind(space, others)
+  check(space, others, 2)
+  local indices = {}
+  for i, choices in ipairs(others) do indices[i + 1] = index(space, i + 1, choices) end
+  return function(choices)
+    indices[1] = index(space, 1, choices)
+    return each(indices)
+  end
 end
 
 return join
