@@ -194,3 +194,22 @@ return require "einloom".workload { sizes = { a = 4, b = 4, c = 2 }, bits = 8,
     end
   end)
 end)
+
+describe("an exhaustive search with a store", function()
+  it("tries mappings from the beginning, and goes on with the next ones", function()
+    local path, tried = folder .. "/x.db", { 0 }
+    files.write(folder .. "/one.lua", [[
+return require "einloom".workload { sizes = { a = 64, b = 96, c = 64 }, bits = 8,
+  "Z[a,c] = X[a,b] * W[b,c]" }]])
+    for limit = 1, 20 do
+      local status, text = command("map", folder .. "/one.lua", folder .. "/a.lua", "--strategy",
+        "exhaustive", "--store", path, "--time-limit", tostring(limit))
+      assert.are.equal(75, status, text)
+      local n = tonumber(text:match "by exhaustive: (%d+) candidates") or 0
+      assert.is_true(n >= tried[#tried])
+      if n > tried[#tried] then tried[#tried + 1] = n end
+      if #tried == 4 then break end
+    end
+    assert.are.equal(4, #tried)
+  end)
+end)
