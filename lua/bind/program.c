@@ -3,6 +3,8 @@
 **
 ** Invariant: a program needs its context only for exact evaluation; the program itself outlives it.
  */
+#include <math.h>
+
 #include "bind.h"
 
 typedef struct program {
@@ -42,9 +44,9 @@ static int l_compile(lua_State *L) {
   return p->tape ? 1 : bind_raise(&s);
 }
 
-/* Reads the list of equally long columns at 2 into memory pushed on the stack; n points each.
-** [-0, +1, v] */
-static const double **read_columns(lua_State *L, size_t n_inputs, size_t *n) {
+/* Reads the list of equally long columns at 2 into memory pushed on the stack; n points each.  What is no
+** number is an error, or NaN.  [-0, +1, v] */
+static const double **read_columns(lua_State *L, size_t n_inputs, bool nan, size_t *n) {
   luaL_checktype(L, 2, LUA_TTABLE);
   luaL_argcheck(
       L, lua_rawlen(L, 2) == n_inputs, 2,
@@ -68,7 +70,8 @@ static const double **read_columns(lua_State *L, size_t n_inputs, size_t *n) {
       int number;
       lua_rawgeti(L, -1, (lua_Integer)p + 1);
       *values++ = lua_tonumberx(L, -1, &number);
-      luaL_argcheck(L, number, 2, "numbers expected in the columns");
+      luaL_argcheck(L, number || nan, 2, "numbers expected in the columns");
+      if (!number) values[-1] = NAN;
       lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -76,11 +79,39 @@ static const double **read_columns(lua_State *L, size_t n_inputs, size_t *n) {
   return inputs;
 }
 
-/* p:eval{column, ...} -> list of columns of floats; input i is the i-th symbol.  [-0, +1, v] */
+/* Whether all values are integers from 1 to those of the list at 3; the first that is not, from 1.
+** [-0, +0, v] */
+static bool are_integers(lua_State *L, const double **inputs, size_t n_inputs, size_t n, size_t *i,
+                         size_t *k) {
+  for (*i = 1; *i <= n_inputs; ++*i) {
+    lua_rawgeti(L, 3, (lua_Integer)*i);
+    double most = luaL_checknumber(L, -1);
+    lua_pop(L, 1);
+    for (*k = 1; *k <= n; ++*k) {
+      double x = inputs[*i - 1][*k - 1];
+      if (!(x >= 1 && x <= most && floor(x) == x)) return false;
+    }
+  }
+  return true;
+}
+
+/* p:eval({column, ...} [, most]) -> list of columns of floats; input i is the i-th symbol.  With a list of
+** the most of each, values have to be integers from 1 on: else nil, the number of the first column with
+** another one, and its place.  [-0, +1|3, v] */
 static int l_eval(lua_State *L) {
   program *p = check_program(L, 1);
-  size_t n, n_outputs = loom_program_outputs(p->tape);
-  const double **inputs = read_columns(L, loom_program_inputs(p->tape), &n);
+  size_t n, i_wrong, k_wrong, n_outputs = loom_program_outputs(p->tape);
+  size_t n_inputs = loom_program_inputs(p->tape);
+  lua_settop(L, 3);
+  bool checked = !lua_isnil(L, 3);
+  if (checked) luaL_checktype(L, 3, LUA_TTABLE);
+  const double **inputs = read_columns(L, n_inputs, checked, &n);
+  if (checked && !are_integers(L, inputs, n_inputs, n, &i_wrong, &k_wrong)) {
+    lua_pushnil(L);
+    lua_pushinteger(L, (lua_Integer)i_wrong);
+    lua_pushinteger(L, (lua_Integer)k_wrong);
+    return 3;
+  }
   double **outputs =
       lua_newuserdatauv(L, n_outputs * (sizeof *outputs + n * sizeof **outputs) + 1, 0);
   double *values = (double *)(outputs + n_outputs);

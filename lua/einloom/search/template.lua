@@ -173,16 +173,6 @@ local function bad_tiles(self, k, message, ...)
     self.loops[k].variable, ...), { path = "template:evaluate" })
 end
 
--- Raises unless all tiles of a column are integers from 1 to the size of the variable.
-local function check_column(self, k, column)
-  local size = self.space.steps[self.step].sizes[self.loops[k].variable]
-  for p, x in ipairs(column) do
-    if type(x) ~= "number" or not (x >= 1 and x <= size and x % 1 == 0) then
-      bad_tiles(self, k, "tile %d is %s, not an integer from 1 to %d", p, tostring(x), size)
-    end
-  end
-end
-
 local function open_columns(self, columns)
   local inputs, n = {}, nil
   arguments.list(columns, "template:evaluate", "columns of tiles")
@@ -191,7 +181,6 @@ local function open_columns(self, columns)
     if type(column) ~= "table" or n and #column ~= n then
       bad_tiles(self, k, "a column of %s tiles was expected", n or "its")
     end
-    check_column(self, k, column)
     inputs[i], n = column, #column
   end
   return inputs, n or columns[1] and #columns[1] or 1
@@ -210,6 +199,19 @@ local function broken(limits, n)
   return rule
 end
 
+-- The outputs of a program of open tiles; raises unless these are integers from 1 to the size of
+-- their variable.
+local function figures_of(self, program, inputs)
+  local open, sizes, most = self.nest.open, self.space.steps[self.step].sizes, {}
+  for i, k in ipairs(open) do most[i] = sizes[self.loops[k].variable] end
+  local out, i, p = program:eval(inputs, most)
+  if not out then
+    bad_tiles(self, open[i], "tile %d is %s, not an integer from 1 to %d", p,
+      tostring(inputs[i][p]), most[i])
+  end
+  return out
+end
+
 ---@class einloom.TemplateFigures
 ---@field energy number[]
 ---@field latency number[]
@@ -223,7 +225,7 @@ end
 function Template:evaluate(columns)
   local program, components = nest.block(self.space, self.nest)
   local inputs, n = open_columns(self, columns)
-  local out, bits, limits = program:eval(inputs), {}, {}
+  local out, bits, limits = figures_of(self, program, inputs), {}, {}
   for i, row in ipairs(self.nest.spatial) do
     limits[#limits + 1] = {
       rule = "fanout:" .. row.component .. "." .. row.dim, most = row.count,

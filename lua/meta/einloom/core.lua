@@ -250,8 +250,11 @@ function core.select(c, a, b) end
 local Program = {}
 
 ---@param columns number[][] one column for each symbol, equally long
----@return number[][] one column for each output
-function Program:eval(columns) end
+---@param most? number[] with it values have to be integers from 1 to those of their column
+---@return number[][]? one column for each output; nil where a value is none of these
+---@return integer? column of the first such value
+---@return integer? point and its place
+function Program:eval(columns, most) end
 ---@param values einloom.Number[]
 ---@return einloom.Expr[]
 function Program:exact(values) end
