@@ -40,11 +40,11 @@ typedef struct chains {
 
 /* The position from which on a function is known: all its tiles are chosen; -1: it has tiles of others. */
 static int known_from(const chains *c, int function) {
-  const loom_tile_function *f = &c->part->functions.at[function];
+  const loom_part_function *own = &c->part->functions.at[function];
   int position = c->v->n_loops;
-  for (int i = 0; i < f->n; i++) {
-    if (loom_part_variable(c->nest, c->part, f->place[i]) != c->variable) return -1;
-    if (f->place[i] - c->v->first < position) position = f->place[i] - c->v->first;
+  for (int i = 0; i < own->f->n; i++) {
+    if (own->f->variables[i] != c->variable) return -1;
+    if (own->place[i] - c->v->first < position) position = own->place[i] - c->v->first;
   }
   return position;
 }
@@ -77,9 +77,10 @@ static void list_awaited(chains *c) {
     int until = c->v->n_loops;
     for (size_t i = 0; i < c->watches.n; i++) {
       const watch *w = &c->watches.at[i];
-      const loom_tile_function *f = &c->part->functions.at[c->part->factors.at[w->factor].function];
-      for (int k = 0; k < f->n; k++)
-        if (f->place[k] == c->v->first + j && w->known_from < until) until = w->known_from;
+      int function = c->part->factors.at[w->factor].function;
+      const loom_part_function *own = &c->part->functions.at[function];
+      for (int k = 0; function > 0 && k < own->f->n; k++)
+        if (own->place[k] == c->v->first + j && w->known_from < until) until = w->known_from;
     }
     if (until >= j) continue;
     c->until[c->n_awaited] = until;
@@ -147,7 +148,7 @@ static double rounded_trips(const loom_search_variable *v, const loom_factor *f,
 static double least_function(const chains *c, int function, const int32_t *tiles, int from) {
   int known = known_from(c, function);
   if (known >= 0 && known >= from) return loom_part_value(c->nest, c->number, function, tiles);
-  return c->part->functions.at[function].least;
+  return c->part->functions.at[function].f->least;
 }
 
 /* The least that a factor can become when loops outside position `from` have tiles of at least t. */

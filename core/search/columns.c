@@ -177,10 +177,10 @@ static bool add_columns(const loom_space *s, loom_space_one *one, loom_nest *nes
 
 bool loom_nest_fill(const loom_space *s, loom_space_one *one, loom_nest *nest,
                     const loom_space_template *t, const loom_einsum_costs *e) {
-  if (!add_columns(s, one, nest, t, e) || !loom_nest_remember(nest)) return false;
+  if (!add_columns(s, one, nest, t, e)) return false;
   drop_idle_limits(nest);
   for (size_t i = 0; i < nest->columns.n; i++)
     if (!loom_nest_pair(nest, &nest->columns.at[i])) return false;
-  loom_nest_shrink(nest);
+  loom_nest_note_least(nest);
   return true;
 }

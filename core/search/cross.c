@@ -9,10 +9,16 @@
 #define MOST_LOOKED_AT 1e8  /* choices of a template */
 #define FIRST_PRUNING 16384 /* rows */
 
-/* A limited column and items of it that take something whatever is chosen. */
+/* What an item of a limited column takes at least: coefficient * factor. */
+typedef struct load {
+  double coefficient; /* with the least of other parts */
+  int factor;
+} load;
+
+/* A limited column in which nothing is negative: its loads up to `end`. */
 typedef struct limit {
   const loom_column *column;
-  bool bounded; /* nothing in it is negative */
+  size_t end;
 } limit;
 
 typedef struct crossing {
@@ -26,7 +32,9 @@ typedef struct crossing {
   double after[LOOM_SEARCH_MAX_VARIABLES + 1]; /* choices of the variables from one on */
   size_t row[LOOM_SEARCH_MAX_VARIABLES];       /* at hand */
   int32_t tiles[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
+  LOOM_VEC(load) loads;
   LOOM_VEC(limit) limits;
+  double *least; /* of the powers of each variable in each factor */
   double looked_at;
   size_t prune_at;
 } crossing;
@@ -40,14 +48,38 @@ static bool is_bounded(const crossing *x, const loom_item *item) {
   return function == 0 || x->part->functions.at[function].bounded;
 }
 
+static double least_of_others(const crossing *x, const loom_item *item) {
+  double product = item->coefficient;
+  for (int i = 0; i < x->nest->n_parts; i++)
+    if (i != x->number) product *= loom_factor_min(x->nest, i, item->p[i]);
+  return product;
+}
+
+static bool list_limit(crossing *x, const loom_column *column) {
+  loom_ctx *ctx = x->nest->ctx;
+  for (size_t k = 0; k < column->items.n; k++)
+    if (!is_bounded(x, &column->items.at[k])) return true;
+  for (size_t k = 0; k < column->items.n; k++) {
+    const loom_item *item = &column->items.at[k];
+    load l = {least_of_others(x, item), item->p[x->number]};
+    if (item->n[0] < 0 && !loom_vec_push(ctx, &x->loads, l)) return false;
+  }
+  limit l = {column, x->loads.n};
+  return loom_vec_push(ctx, &x->limits, l);
+}
+
 static bool list_limits(crossing *x) {
+  size_t n = x->part->factors.n;
+  x->least =
+      loom_realloc_array(x->nest->ctx, NULL, 0, (size_t)x->part->n_variables * n, sizeof *x->least);
+  if (!x->least) return false;
+  for (int i = 0; i < x->part->n_variables; i++)
+    for (size_t k = 0; k < n; k++)
+      x->least[(size_t)i * n + k] =
+          loom_powers_min(x->nest, x->part->variables[i], &x->part->factors.at[k]);
   for (size_t i = 0; i < x->nest->columns.n; i++) {
     const loom_column *column = &x->nest->columns.at[i];
-    if (column->limit == INFINITY) continue;
-    limit l = {column, true};
-    for (size_t k = 0; k < column->items.n && l.bounded; k++)
-      l.bounded = is_bounded(x, &column->items.at[k]);
-    if (l.bounded && !loom_vec_push(x->nest->ctx, &x->limits, l)) return false;
+    if (column->limit < INFINITY && !list_limit(x, column)) return false;
   }
   return true;
 }
@@ -55,8 +87,8 @@ static bool list_limits(crossing *x) {
 /* The function looks at tiles of the first n variables only. */
 static bool is_known(const crossing *x, const loom_tile_function *f, int n) {
   for (int i = 0; i < f->n; i++) {
-    int variable = loom_part_variable(x->nest, x->part, f->place[i]), k = 0;
-    while (x->part->variables[k] != variable) k++;
+    int k = 0;
+    while (x->part->variables[k] != f->variables[i]) k++;
     if (k >= n) return false;
   }
   return true;
@@ -69,40 +101,31 @@ static double power(double x, int exponent) {
 }
 
 /* The least of a factor of the part where the tiles of its first n variables are chosen. */
-static double least_factor(const crossing *x, const loom_factor *f, int n) {
+static double least_factor(const crossing *x, int factor, int n) {
+  const loom_factor *f = &x->part->factors.at[factor];
   double product = 1;
   for (int i = 0; i < x->part->n_variables; i++) {
     const loom_search_variable *v = &x->nest->variables[x->part->variables[i]];
-    if (i >= n) product *= loom_powers_min(x->nest, x->part->variables[i], f);
+    if (i >= n) product *= x->least[(size_t)i * x->part->factors.n + (size_t)factor];
     for (int j = 0; i < n && j < v->n_loops; j++)
       if (f->power[v->first + j]) product *= power(x->tiles[v->loop[j]], f->power[v->first + j]);
   }
   if (f->function == 0) return product;
-  const loom_tile_function *own = &x->part->functions.at[f->function];
+  const loom_tile_function *own = x->part->functions.at[f->function].f;
   if (is_known(x, own, n))
     return product * loom_part_value(x->nest, x->number, f->function, x->tiles);
   return product * own->least;
 }
 
-static double least_of_others(const crossing *x, const loom_item *item) {
-  double product = item->coefficient;
-  for (int i = 0; i < x->nest->n_parts; i++)
-    if (i != x->number) product *= loom_factor_min(x->nest, i, item->p[i]);
-  return product;
-}
-
 /* The limited column that is too large whatever is chosen for the other variables; NULL: none. */
 static const loom_column *exceeded(const crossing *x, int n) {
+  size_t k = 0;
   for (size_t i = 0; i < x->limits.n; i++) {
-    const loom_column *column = x->limits.at[i].column;
+    const limit *l = &x->limits.at[i];
     double sum = 0;
-    for (size_t k = 0; k < column->items.n; k++) {
-      const loom_item *item = &column->items.at[k];
-      if (item->n[0] >= 0) continue;
-      sum +=
-          least_of_others(x, item) * least_factor(x, &x->part->factors.at[item->p[x->number]], n);
-    }
-    if (sum > column->limit) return column;
+    for (; k < l->end; k++)
+      sum += x->loads.at[k].coefficient * least_factor(x, x->loads.at[k].factor, n);
+    if (sum > l->column->limit) return l->column;
   }
   return NULL;
 }
@@ -192,5 +215,7 @@ bool loom_part_cross(loom_nest *nest, int number, const loom_rows *lists,
   bool done = list_limits(&x) && choose(&x, 0);
   nest->counts.chains += x.looked_at;
   loom_vec_free(nest->ctx, &x.limits);
+  loom_vec_free(nest->ctx, &x.loads);
+  loom_give_back(nest->ctx, x.least, (size_t)part->n_variables * part->factors.n, sizeof *x.least);
   return done;
 }

@@ -46,6 +46,7 @@ double loom_factor_min(const loom_nest *nest, int part, int factor) {
   const loom_search_part *own = &nest->parts[part];
   int function = own->factors.at[factor].function;
   if (function > 0 && !own->functions.at[function].bounded) return -INFINITY;
+  if (function > 0) return own->factors.at[factor].least;
   return loom_ratio_min(nest, part, factor, 0);
 }
 
@@ -54,7 +55,7 @@ double loom_factor_max(const loom_nest *nest, int part, int factor) {
   const loom_factor *f = &own->factors.at[factor];
   double product = 1;
   if (f->rounded != 0) return INFINITY;
-  if (f->function > 0) product = own->functions.at[f->function].most;
+  if (f->function > 0) product = own->functions.at[f->function].f->most;
   if (f->function > 0 && !own->functions.at[f->function].bounded) return INFINITY;
   for (int i = 0; i < own->n_variables; i++) {
     const loom_search_variable *v = &nest->variables[own->variables[i]];
@@ -86,9 +87,9 @@ typedef struct quotient {
 } quotient;
 
 static bool looks_at(const loom_search_part *part, int function, int place) {
-  const loom_tile_function *f = &part->functions.at[function];
-  for (int i = 0; i < f->n; i++)
-    if (f->place[i] == place) return true;
+  const loom_part_function *own = &part->functions.at[function];
+  for (int i = 0; function > 0 && i < own->f->n; i++)
+    if (own->place[i] == place) return true;
   return false;
 }
 
@@ -131,8 +132,8 @@ static bool look_at(void *data, const int32_t *tiles) {
 static double quotient_min(const loom_nest *nest, int number, const loom_factor *p,
                            const loom_factor *n) {
   const loom_search_part *part = &nest->parts[number];
-  const loom_tile_function *up = &part->functions.at[p->function];
-  const loom_tile_function *down = &part->functions.at[n->function];
+  const loom_part_function *up = &part->functions.at[p->function];
+  const loom_part_function *down = &part->functions.at[n->function];
   int32_t tiles[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
   if ((p->function && !up->bounded) || (n->function && !down->bounded)) return 0;
   quotient q = {.nest = nest, .part = number, .up = p->function, .down = n->function};
@@ -146,8 +147,8 @@ static double quotient_min(const loom_nest *nest, int number, const loom_factor 
     product *= powers_min(v, p, n);
   }
   if (loom_part_each(nest, number, q.n_places, q.places, tiles, look_at, &q)) return q.least;
-  if (p->function) product *= up->least;
-  return n->function ? product / down->most : product;
+  if (p->function) product *= up->f->least;
+  return n->function ? product / down->f->most : product;
 }
 
 /* Powers and trips of one variable: trips that are rounded up are at least 1, and at least what they
@@ -226,4 +227,12 @@ bool loom_nest_pair(loom_nest *nest, loom_column *column) {
     if (column->items.at[i].coefficient != 0) column->items.at[kept++] = column->items.at[i];
   column->items.n = kept;
   return true;
+}
+
+void loom_nest_note_least(loom_nest *nest) {
+  for (int i = 0; i < nest->n_parts; i++)
+    for (size_t k = 0; k < nest->parts[i].factors.n; k++) {
+      loom_factor *f = &nest->parts[i].factors.at[k];
+      if (f->function > 0) f->least = loom_ratio_min(nest, i, (int)k, 0);
+    }
 }

@@ -38,7 +38,7 @@ static bool add_part(loom_nest *nest, uint32_t variables) {
     for (int j = 0; j < v->n_loops; j++) part->loop[part->n_places++] = v->loop[j];
   }
   loom_factor constant = {0};
-  loom_tile_function none = {.expression = LOOM_NONE};
+  loom_part_function none = {0};
   return loom_vec_push(nest->ctx, &part->factors, constant) &&
          loom_vec_push(nest->ctx, &part->functions, none);
 }
@@ -46,7 +46,6 @@ static bool add_part(loom_nest *nest, uint32_t variables) {
 void loom_nest_free_parts(loom_nest *nest) {
   for (int i = 0; i < nest->n_parts; i++) {
     loom_search_part *part = &nest->parts[i];
-    for (size_t k = 0; k < part->functions.n; k++) loom_program_free(part->functions.at[k].program);
     loom_vec_free(nest->ctx, &part->functions);
     loom_vec_free(nest->ctx, &part->factors);
   }

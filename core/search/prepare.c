@@ -93,8 +93,7 @@ bool loom_nest_prepare(loom_nest *nest) {
   size_t room = 1;
   for (size_t i = 0; i < nest->columns.n; i++) room += nest->columns.at[i].items.n;
   nest->falls = loom_arena_array(&nest->arena, (size_t)loom_n_falls(nest), sizeof *nest->falls);
-  bool done =
-      nest->falls && loom_nest_remember(nest) && loom_level_first(nest, &nest->levels[0], &values);
+  bool done = nest->falls && loom_level_first(nest, &nest->levels[0], &values);
   for (int v = 0; v < nest->n_parts && done; v++) done = list_chains(nest, v, values);
   if (done) sort_parts(nest);
   for (int i = 0; i < nest->n_parts && done; i++)

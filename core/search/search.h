@@ -31,18 +31,43 @@ typedef struct loom_factor {
   int8_t power[LOOM_SEARCH_MAX_PLACES];
   int16_t function; /* of the part; 0: none, which is 1 */
   uint64_t rounded; /* bit i: the trips of the loop in place i */
+  double least;     /* of one with a function, once its columns are paired; before, 0 */
 } loom_factor;
 
-/* A function of some tiles of a part.  Bounds are those over all tiles that these loops can have. */
+/* Values of a function by its tiles: a hash table, full once it is made. */
+typedef struct loom_tile_values {
+  size_t n, room; /* room: a power of two; 0: there are too many values */
+  uint64_t *keys; /* positions of the tiles in their tables, packed, plus 1 */
+  double *values;
+} loom_tile_values;
+
+/* A function of some tiles, of all templates of an einsum that have it.  Bounds are those over all tiles
+** that these loops can have. */
 typedef struct loom_tile_function {
   loom_expr expression;
+  uint32_t generation; /* of the handle, which may be another expression's later */
   loom_program *program;
-  int n;
-  int8_t place[LOOM_SEARCH_MAX_PLACES]; /* of the tiles among the loops of the part, ascending */
-  bool bounded;                         /* the bounds are known; in a factor they are >= 0 then */
+  bool own; /* of one template, whose loops may not have all tiles */
+  int n, variables[LOOM_SEARCH_MAX_PLACES]; /* of the tiles, by variable, outermost first */
+  loom_expr symbols[LOOM_SEARCH_MAX_PLACES];
+  bool bounded; /* the bounds are known */
   double least, most;
-  double *known; /* values by tiles, NaN: not yet; NULL: there are too many */
+  loom_tile_values known;
 } loom_tile_function;
+
+/* The functions of an einsum.  Made while templates are added, not changed after that. */
+typedef struct loom_function_pool {
+  loom_arena *arena;
+  size_t n_known; /* values in all */
+  LOOM_VEC(loom_tile_function *) functions;
+} loom_function_pool;
+
+/* A function in a part. */
+typedef struct loom_part_function {
+  const loom_tile_function *f;
+  bool bounded;                         /* in a factor the bounds are known and >= 0 */
+  int8_t place[LOOM_SEARCH_MAX_PLACES]; /* of its tiles among the loops of the part, ascending */
+} loom_part_function;
 
 /* coefficient * (product of p - product of n), factors by part; without n (n[0] < 0): only the first.
 ** In a difference the first product is at least the second wherever tiles are. */
@@ -143,7 +168,7 @@ typedef struct loom_search_part {
   int n_variables, variables[LOOM_SEARCH_MAX_VARIABLES];
   int n_places, loop[LOOM_SEARCH_MAX_PLACES]; /* of the template, by variable, outermost first */
   LOOM_VEC(loom_factor) factors;              /* 0 is the constant 1 */
-  LOOM_VEC(loom_tile_function) functions;     /* 0 stands for none */
+  LOOM_VEC(loom_part_function) functions;     /* 0 stands for none */
 } loom_search_part;
 
 typedef struct loom_search_dim {
@@ -204,6 +229,7 @@ typedef struct loom_nest {
   const loom_space_loop *loops;
   const loom_search_dim *dims;
   const char *text; /* of the template */
+  loom_function_pool *pool;
   loom_search_variable variables[LOOM_SEARCH_MAX_VARIABLES];
   int n_parts;
   loom_search_part parts[LOOM_SEARCH_MAX_VARIABLES];
@@ -250,12 +276,10 @@ int loom_part_variable(const loom_nest *nest, const loom_search_part *part, int 
 /* Variables have to be in one part; parts are split wrongly if they are not. */
 void loom_nest_couple(loom_nest *nest, uint32_t variables);
 /* The number of a function of tiles of a part, new or not; 0 with an error. */
-int loom_part_function(loom_nest *nest, int part, loom_expr e);
-/* Values that are asked for again are kept in the arena of the nest, as long as it is not freed. */
-bool loom_nest_remember(loom_nest *nest);
-void loom_nest_forget(loom_nest *nest);
+int loom_part_add_function(loom_nest *nest, int part, loom_expr e);
 /* The value at tiles (by loop of the template), NaN where it has none. */
 double loom_part_value(const loom_nest *nest, int part, int function, const int32_t *tiles);
+void loom_space_free_functions(loom_ctx *ctx, loom_function_pool *pool);
 /* Calls visit for all tiles that some places of a part can have, in place order, until it says no;
 ** false then.  Other tiles stay as they are. */
 typedef bool loom_tiles_visit(void *data, const int32_t *tiles);
@@ -282,6 +306,8 @@ bool loom_nest_pair(loom_nest *nest, loom_column *column);
 double loom_factor_min(const loom_nest *nest, int part, int factor);
 double loom_factor_max(const loom_nest *nest, int part, int factor);
 double loom_ratio_min(const loom_nest *nest, int part, int p, int n);
+/* Notes the least value of each factor with a function. */
+void loom_nest_note_least(loom_nest *nest);
 /* The least value of the powers that a factor has of the tiles of one variable. */
 double loom_powers_min(const loom_nest *nest, int variable, const loom_factor *f);
 
@@ -526,6 +552,7 @@ struct loom_space_einsum_ {
   LOOM_VEC(const char *) texts; /* of the templates */
   LOOM_VEC(size_t) n_loops;     /* of the templates */
   LOOM_VEC(loom_spread_list) spreads;
+  loom_function_pool pool;
   loom_fronts sketch; /* of all units, what exploring is bounded by */
   loom_fronts fronts;
   size_t next, n_sketched, n_explored; /* units up to `next` have the state that is reached for */

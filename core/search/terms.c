@@ -214,16 +214,16 @@ static bool add_shifted(loom_nest *nest, loom_column *column, term *t, int numbe
 static bool add_from(loom_nest *nest, loom_column *column, term *t, int number) {
   while (number < nest->n_parts && t->functions[number] == LOOM_NONE) number++;
   if (number == nest->n_parts) return push_item(nest, column, t);
-  int function = loom_part_function(nest, number, t->functions[number]);
+  int function = loom_part_add_function(nest, number, t->functions[number]);
   if (function == 0) return false;
-  const loom_tile_function *f = &nest->parts[number].functions.at[function];
+  const loom_tile_function *f = nest->parts[number].functions.at[function].f;
   if (f->bounded && f->least < 0 && f->least > -1e15)
     return add_shifted(nest, column, t, number, f->least);
   if (!f->bounded || f->least < 0) {
     couple_parts(nest, t);
     if (nest->split_wrongly) return true;
     if (!fold_powers(nest, number, t)) return false;
-    function = loom_part_function(nest, number, t->functions[number]);
+    function = loom_part_add_function(nest, number, t->functions[number]);
     if (function == 0) return false;
     nest->parts[number].functions.at[function].bounded = false;
   }

@@ -20,7 +20,6 @@ loom_ranking loom_ranking_of(const loom_space_one *one) {
 
 void loom_nest_shrink(loom_nest *nest) {
   loom_nest_free_lists(nest);
-  loom_nest_forget(nest);
   loom_arena_free(&nest->arena);
   nest->falls = NULL;
 }
@@ -44,6 +43,7 @@ static void free_unit(loom_space *s, loom_unit *u) {
 void loom_space_free_units(loom_space *s, loom_space_one *one) {
   for (size_t i = 0; i < one->units.n; i++) free_unit(s, one->units.at[i]);
   loom_vec_free(s->ctx, &one->units);
+  loom_space_free_functions(s->ctx, &one->pool);
   loom_vec_free(s->ctx, &one->texts);
   loom_vec_free(s->ctx, &one->n_loops);
   loom_fronts_free(s->ctx, &one->sketch);
@@ -66,6 +66,7 @@ static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_templ
                       .n_dims = (int)one->dims.n,
                       .loops = t->loops,
                       .text = t->text,
+                      .pool = &one->pool,
                       .dims = one->dims.at,
                       .n_bounds = one->bounds.n,
                       .bounds = one->bounds.at,
@@ -76,6 +77,7 @@ static bool init_nest(loom_space *s, loom_space_one *one, const loom_space_templ
                       .coarseness = s->options.coarseness < 1 ? 1 : s->options.coarseness,
                       .max_fused_per_variable = s->options.max_fused_loops_per_rank_variable,
                       .one_dimension = s->options.one_spatial_dim_per_variable};
+  one->pool.arena = &s->arena;
   loom_arena_init(&nest->arena, s->ctx);
   if (t->n_fused > LOOM_SEARCH_MAX_FUSED)
     return refuse(s->ctx, LOOM_ERR_LIMIT, "a template has more than 16 fused loops");
