@@ -100,9 +100,9 @@ void loom_objectives(const loom_space *s, const loom_nest *nest, const double *c
                      double *out) {
   double energy = 0, latency = 0;
   for (size_t i = 0; i < nest->columns.n; i++) {
-    if (nest->columns.at[i].kind == LOOM_COLUMN_ENERGY) energy += columns[i];
-    if (nest->columns.at[i].kind == LOOM_COLUMN_LATENCY && columns[i] > latency)
-      latency = columns[i];
+    loom_column_kind kind = nest->columns.at[i].kind;
+    if (kind == LOOM_COLUMN_ENERGY) energy = fmax(energy, columns[i]);
+    if (kind == LOOM_COLUMN_LATENCY) latency = fmax(latency, columns[i]);
   }
   if (s->options.energy) *out++ = energy + nest->leak * latency;
   if (s->options.latency) *out = latency;

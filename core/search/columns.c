@@ -39,38 +39,81 @@ static bool add_latency(loom_nest *nest, loom_expr e, double scale) {
   return true;
 }
 
-/* Leaked energy per unit of latency: both at the point where every tile is 1. */
-static bool read_leak(loom_nest *nest, const loom_einsum_costs *e) {
+/* An expression where every tile is 1. */
+static loom_expr at_ones(const loom_nest *nest, loom_expr e) {
   loom_expr symbols[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
   loom_expr ones[LOOM_SEARCH_MAX_VARIABLES * LOOM_SEARCH_MAX_LOOPS];
   size_t n = 0;
-  double leak, latency;
   for (int i = 0; i < nest->n_loops; i++) {
     if (nest->loops[i].tile == LOOM_NONE) continue;
     symbols[n] = nest->loops[i].tile;
     ones[n++] = loom_int(nest->ctx, 1);
   }
-  loom_expr l = loom_substitute(nest->ctx, e->leak_energy, n, symbols, ones);
-  loom_expr t = loom_substitute(nest->ctx, e->latency, n, symbols, ones);
-  if (!loom_as_real(nest->ctx, l, &leak) || !loom_as_real(nest->ctx, t, &latency)) return false;
-  nest->leak = latency > 0 ? leak / latency : 0;
+  return loom_substitute(nest->ctx, e, n, symbols, ones);
+}
+
+/* Leaked energy per unit of latency, LOOM_NONE where there is none: a number, unless what leaks
+** depends on the tiles (instances that are not in use are switched off). */
+static bool read_leak(const loom_nest *nest, const loom_einsum_costs *e, loom_expr *rate) {
+  loom_ctx *ctx = nest->ctx;
+  double number;
+  *rate = LOOM_NONE;
+  if (loom_as_real(ctx, e->leak_energy, &number) && number == 0) return true;
+  *rate = loom_div(ctx, e->leak_energy, e->latency);
+  if (*rate == LOOM_NONE) return false;
+  if (loom_as_real(ctx, *rate, &number)) return true;
+  loom_expr fixed = loom_div(ctx, at_ones(nest, e->leak_energy), at_ones(nest, e->latency));
+  loom_expr rest = loom_sub(ctx, e->leak_energy, loom_mul(ctx, fixed, e->latency));
+  loom_expr expanded = loom_expand(ctx, rest);
+  if (expanded == LOOM_NONE) return false;
+  if (loom_as_real(ctx, expanded, &number) && number == 0) *rate = fixed;
   return true;
 }
 
-static bool add_objectives(const loom_space *s, loom_nest *nest, const loom_einsum_costs *e) {
-  double scale;
-  if (!read_leak(nest, e)) return false;
-  if (s->options.energy) {
-    loom_column *column = column_of(nest, LOOM_COLUMN_ENERGY, 0, 0);
-    if (!column || !loom_nest_add(nest, column, e->dynamic_energy, 1)) return false;
+static bool add_energy(loom_nest *nest, int number, loom_expr energy) {
+  loom_column *column = column_of(nest, LOOM_COLUMN_ENERGY, number, 0);
+  return column && loom_nest_add(nest, column, energy, 1);
+}
+
+/* What leaks depends on tiles: one energy for each argument of the latency, a maximum or not, since
+** dynamic + rate * max(a, b) = max(dynamic + rate * a, dynamic + rate * b). */
+static bool add_energies(loom_nest *nest, const loom_einsum_costs *e, loom_expr rate,
+                         loom_expr latency, int *n) {
+  loom_ctx *ctx = nest->ctx;
+  loom_expr number = loom_int(ctx, 1), inner = latency;
+  if (loom_expr_kind(ctx, latency) == LOOM_MUL && loom_expr_arity(ctx, latency) == 2 &&
+      loom_expr_kind(ctx, loom_expr_arg(ctx, latency, 1)) == LOOM_MAX) {
+    number = loom_expr_arg(ctx, latency, 0);
+    inner = loom_expr_arg(ctx, latency, 1);
   }
-  if (!s->options.latency && !(s->options.energy && nest->leak > 0)) return true;
+  if (loom_expr_kind(ctx, inner) != LOOM_MAX)
+    return add_energy(nest, (*n)++, loom_add(ctx, e->dynamic_energy, loom_mul(ctx, rate, latency)));
+  for (size_t i = 0; i < loom_expr_arity(ctx, inner); i++)
+    if (!add_energies(nest, e, rate, loom_mul(ctx, number, loom_expr_arg(ctx, inner, i)), n))
+      return false;
+  return true;
+}
+
+static bool add_latencies(loom_nest *nest, const loom_einsum_costs *e) {
+  double scale;
   if (!loom_as_real(nest->ctx, e->n_instances, &scale)) return false;
   for (size_t i = 0; i < e->n_components; i++)
     if (e->components[i].latency != LOOM_NONE &&
         !add_latency(nest, e->components[i].latency, scale))
       return false;
   return true;
+}
+
+static bool add_objectives(const loom_space *s, loom_nest *nest, const loom_einsum_costs *e) {
+  loom_expr rate;
+  int n = 0;
+  nest->leak = 0;
+  if (!read_leak(nest, e, &rate)) return false;
+  bool fixed = rate == LOOM_NONE || loom_as_real(nest->ctx, rate, &nest->leak);
+  if (s->options.energy && !(fixed ? add_energy(nest, 0, e->dynamic_energy)
+                                   : add_energies(nest, e, rate, e->latency, &n)))
+    return false;
+  return (!s->options.latency && !(s->options.energy && nest->leak > 0)) || add_latencies(nest, e);
 }
 
 static int memory_of(const loom_space *s, const char *component) {

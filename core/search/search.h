@@ -77,7 +77,7 @@ typedef struct loom_item {
 } loom_item;
 
 typedef enum loom_column_kind {
-  LOOM_COLUMN_ENERGY,
+  LOOM_COLUMN_ENERGY,  /* dynamic, or with what leaks while one component is at work */
   LOOM_COLUMN_LATENCY, /* of one component, or what it is the largest of */
   LOOM_COLUMN_INSIDE,  /* what a formula of a latency looks at */
   LOOM_COLUMN_TOTAL,   /* bits in one memory, all together */
@@ -244,7 +244,7 @@ typedef struct loom_nest {
   const double *uses; /* all that loops can have */
   size_t n_uses;
   double *own_spreads; /* once some uses are barred */
-  double leak;         /* leaked energy per unit of latency */
+  double leak;         /* leaked energy per unit of latency, where the energies are without it */
   size_t n_bounds;
   const loom_search_bound *bounds;
   uint32_t absent; /* dimensions of which the bounds do not apply */
