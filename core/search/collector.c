@@ -2,6 +2,7 @@
 /* Takes the points of one template into its fronts, past those that others have found.
 ** Invariant: the figures of a point that is kept are those of loom_nest_evaluate, whatever way the
 ** search came to it. */
+#include <math.h>
 #include <string.h>
 
 #include "search/search.h"
