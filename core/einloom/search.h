@@ -225,7 +225,7 @@ LOOM_API loom_status loom_space_join_some(loom_space *s, size_t work, bool *more
 ** been added, at any moment.  False before the uses are known. */
 LOOM_API bool loom_space_bound(const loom_space *s, double bound[2]);
 /* No point of a template (-1: of any template of the einsum) within the limits is below, in each
-** objective: once it is sketched, and 0 before; closer once it is explored. */
+** objective: closer once it is sketched, and once it is explored. */
 LOOM_API loom_status loom_space_least(loom_space *s, int einsum, int number, double least[2]);
 LOOM_API size_t loom_space_results(const loom_space *s);
 /* Values of a result: energy, latency, bits of each open memory (as asked for). */

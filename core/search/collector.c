@@ -126,6 +126,15 @@ static void loosen(loom_collector *c) {
     c->values[i] *= 1 + o->usage_slack;
 }
 
+void loom_collector_objectives(loom_collector *c, double least[2]) {
+  loom_objectives(c->s, c->nest, c->columns, least);
+}
+
+void loom_collector_lower(loom_collector *c, const double least[2]) {
+  for (int k = 0; k < c->s->n_objectives; k++)
+    if (least[k] < c->unit->lowest[k]) c->unit->lowest[k] = least[k];
+}
+
 /* Notes objectives that some choice has at least. */
 static void reach(loom_collector *c, const double *least) {
   for (int k = 0; k < c->s->n_objectives; k++)

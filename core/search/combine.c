@@ -97,14 +97,30 @@ static double choices(const combination *c, int first, int last, bool chosen) {
   return product;
 }
 
-/* Rows of the class of one part that may matter by themselves. */
-static void choose_rows_of(combination *c, int v) {
+/* Objectives that the choice which was judged last has at least. */
+static void lower(combination *c, loom_space_verdict verdict, double least[2]) {
+  double own[2] = {INFINITY, INFINITY};
+  if (c->beam == 0) return;
+  if (verdict.rule == LOOM_RULE_NONE || verdict.rule == LOOM_RULE_BOUNDED)
+    loom_collector_objectives(c->collector, own);
+  for (int k = 0; k < 2; k++)
+    if (own[k] < least[k]) least[k] = own[k];
+}
+
+static void raise(double to[2], const double least[2]) {
+  for (int k = 0; k < 2; k++)
+    if (least[k] > to[k]) to[k] = least[k];
+}
+
+/* Rows of the class of one part that may matter by themselves; what all of them have at least. */
+static void choose_rows_of(combination *c, int v, double least[2]) {
   const loom_chain_list *l = &c->nest->lists[v];
   const loom_chain_class *class_ = c->classes[v];
   double others = choices(c, 0, v, true) * choices(c, v + 1, c->nest->n_parts, false);
   c->n_chosen[v] = 0;
   for (size_t i = class_->first; i < class_->first + class_->n; i++) {
     loom_space_verdict verdict = judge(c, &l->level, l->rows.values + i * (size_t)l->rows.n_values);
+    lower(c, verdict, least);
     if (verdict.rule == LOOM_RULE_NONE) {
       c->chosen[v][c->n_chosen[v]++] = i;
     } else {
@@ -113,13 +129,15 @@ static void choose_rows_of(combination *c, int v) {
   }
 }
 
-/* Rows of each class that may matter by themselves; false if some class has none. */
-static bool choose_rows(combination *c) {
+/* The same of each class; false if some class has none. */
+static bool choose_rows_of_all(combination *c, double least[2]) {
   loom_nest *nest = c->nest;
   bool open[LOOM_SEARCH_MAX_VARIABLES];
   for (int v = 0; v < nest->n_parts; v++) open[v] = true;
   bound_bases(c, &nest->levels[0], open);
   loom_space_verdict verdict = judge(c, &nest->levels[0], nest->values);
+  least[0] = least[1] = INFINITY;
+  lower(c, verdict, least);
   if (verdict.rule != LOOM_RULE_NONE) {
     fall(c, verdict, choices(c, 0, nest->n_parts, false));
     return false;
@@ -128,10 +146,20 @@ static bool choose_rows(combination *c) {
     open[v] = false;
     bound_bases(c, &nest->lists[v].level, open);
     open[v] = true;
-    choose_rows_of(c, v);
+    double own[2] = {INFINITY, INFINITY};
+    choose_rows_of(c, v, own);
+    raise(least, own);
     if (c->n_chosen[v] == 0) return false;
   }
   return true;
+}
+
+/* The same; a sketch learns what the template has at least. */
+static bool choose_rows(combination *c) {
+  double least[2];
+  bool some = choose_rows_of_all(c, least);
+  if (c->beam > 0) loom_collector_lower(c->collector, least);
+  return some;
 }
 
 /* Choices of the parts that are joined after order[i]. */

@@ -142,6 +142,31 @@ bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *col
   return loom_nest_evaluate_formulas(nest, tiles, columns);
 }
 
+/* What a column is at least, of which the least values of each factor are known alone; 0 where one has
+** none. */
+static double first_least(const loom_nest *nest, const loom_column *column) {
+  double sum = 0;
+  for (size_t k = 0; k < column->items.n; k++) {
+    const loom_item *item = &column->items.at[k];
+    bool large = item->coefficient < 0, difference = item->n[0] >= 0;
+    double p = 1, n = difference ? 1 : 0;
+    for (int v = 0; v < nest->n_parts; v++) {
+      p *= large ? loom_factor_max(nest, v, item->p[v]) : loom_factor_min(nest, v, item->p[v]);
+      if (difference)
+        n *= large ? loom_factor_min(nest, v, item->n[v]) : loom_factor_max(nest, v, item->n[v]);
+    }
+    double x = item->coefficient * (p > n || large ? p - n : 0);
+    if (!isfinite(x) || !isfinite(p)) return 0;
+    sum += x;
+  }
+  return sum > 0 ? sum * (1 - 1e-12) : 0;
+}
+
+void loom_nest_first_least(const loom_nest *nest, double *columns) {
+  for (size_t i = 0; i < nest->columns.n; i++)
+    columns[i] = nest->formulas.n > 0 ? 0 : first_least(nest, &nest->columns.at[i]);
+}
+
 void loom_nest_least(const loom_nest *nest, double *columns) {
   for (size_t i = 0; i < nest->columns.n; i++) {
     const loom_column *column = &nest->columns.at[i];

@@ -110,8 +110,7 @@ static double least_of(const loom_space_one *one, int objective, int n_objective
   }
   for (size_t i = 0; i < one->units.n && n_objectives > 0; i++) {
     const loom_unit *u = one->units.at[i];
-    if (u->state == LOOM_UNIT_ADDED) return 0;
-    if (u->state == LOOM_UNIT_SKETCHED && u->least[objective] < least) least = u->least[objective];
+    if (u->state != LOOM_UNIT_EXPLORED && u->least[objective] < least) least = u->least[objective];
   }
   return least;
 }
@@ -121,9 +120,7 @@ loom_status loom_space_least(loom_space *s, int einsum, int number, double least
   const loom_unit *u = number < 0 ? NULL : loom_space_unit(s, einsum, number);
   if (number >= 0 && !u) return loom_error_status(s->ctx);
   for (int k = 0; k < s->n_objectives; k++)
-    least[k] = !u                            ? least_of(one, k, s->n_objectives)
-               : u->state == LOOM_UNIT_ADDED ? 0
-                                             : u->least[k];
+    least[k] = u ? u->least[k] : least_of(one, k, s->n_objectives);
   return LOOM_OK;
 }
 
@@ -144,6 +141,16 @@ static double least_to_come(const join *g, int objective) {
   return least;
 }
 
+/* The least of all results. */
+static double least_result(const loom_space *s, int objective) {
+  double least = INFINITY;
+  for (size_t i = 0; i < s->n_results; i++) {
+    double x = s->results.at[i * (size_t)(s->n_objectives + s->n_open) + (size_t)objective];
+    if (x < least) least = x;
+  }
+  return least;
+}
+
 static bool all_explored(const loom_space *s) {
   for (size_t i = 0; i < s->einsums.n; i++)
     if (s->einsums.at[i].n_explored < s->einsums.at[i].units.n) return false;
@@ -156,8 +163,10 @@ bool loom_space_bound(const loom_space *s, double bound[2]) {
     bound[k] = 0;
     for (size_t use = 0; use < s->n_uses; use++)
       bound[k] += least_of(&s->einsums.at[s->uses[use].einsum], k, s->n_objectives);
-    if (!g || g->quick || !g->started || !all_explored(s)) continue;
-    double closer = least_to_come(g, k);
+    bool finished = g && g->finished && !g->only_quick && s->n_results > 0 &&
+                    s->options.objective_slack == 0;
+    if (!g || (!finished && (g->quick || !g->started)) || !all_explored(s)) continue;
+    double closer = finished ? least_result(s, k) : least_to_come(g, k);
     if (closer > bound[k]) bound[k] = closer;
   }
   return s->n_uses > 0;

@@ -440,6 +440,8 @@ bool loom_nest_probe(loom_nest *nest, loom_collector *collector, bool *reached);
 /* The value of each column at given tiles: a function of the template and the tiles alone.  False with
 ** an error. */
 bool loom_nest_evaluate(const loom_nest *nest, const int32_t *tiles, double *columns);
+/* What each column is at least, before anything is prepared. */
+void loom_nest_first_least(const loom_nest *nest, double *columns);
 /* The least value of each column over all chains of all variables; prepared. */
 void loom_nest_least(const loom_nest *nest, double *columns);
 
@@ -536,8 +538,9 @@ typedef struct loom_unit {
   bool left; /* to be sketched only: others explore it */
   loom_nest nest;
   loom_fronts found; /* while it is sketched or explored */
-  double least[2];   /* no choice of tiles is below in the objectives, once sketched */
-  double reached[2]; /* the least that was met on the way; INFINITY at first */
+  double least[2];   /* no choice of tiles is below in the objectives */
+  double reached[2]; /* the least that was met when it was explored; INFINITY at first */
+  double lowest[2];  /* what all classes have at least, by its sketch */
 } loom_unit;
 
 struct loom_space_einsum_ {
@@ -633,6 +636,9 @@ void loom_collector_free(loom_collector *c);
 void loom_collector_enter(loom_collector *c, uint32_t fused, const double *keys);
 /* The columns of the point at hand, to be filled. */
 double *loom_collector_columns(loom_collector *c);
+/* Objectives of the columns at hand; notes what all choices of some classes have at least. */
+void loom_collector_objectives(loom_collector *c, double least[2]);
+void loom_collector_lower(loom_collector *c, const double least[2]);
 /* A point of the group is at most the point at hand in everything. */
 bool loom_collector_dominated(loom_collector *c);
 /* What is minimised of the point at hand, multiplied. */

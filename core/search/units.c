@@ -201,6 +201,13 @@ static bool fill_unit(loom_space *s, loom_space_one *one, const loom_space_templ
          loom_vec_reserve(s->ctx, &one->texts, 1) && loom_vec_reserve(s->ctx, &one->n_loops, 1);
 }
 
+/* What no choice is below, as far as is known without any chain. */
+static void note_first_least(const loom_space *s, loom_unit *u) {
+  double columns[LOOM_SEARCH_MAX_FIGURES];
+  loom_nest_first_least(&u->nest, columns);
+  loom_objectives(s, &u->nest, columns, u->least);
+}
+
 int loom_space_add(loom_space *s, int einsum, const loom_costs *costs,
                    const loom_space_template *t) {
   loom_space_one *one = &s->einsums.at[einsum];
@@ -217,6 +224,7 @@ int loom_space_add(loom_space *s, int einsum, const loom_costs *costs,
     free_unit(s, u);
     return -1;
   }
+  note_first_least(s, u);
   one->units.at[one->units.n++] = u;
   one->texts.at[one->texts.n++] = u->t.text;
   one->n_loops.at[one->n_loops.n++] = u->t.n_loops;
@@ -240,14 +248,19 @@ static bool combine(const loom_space *s, const loom_space_one *one, loom_unit *u
 }
 
 static void note_least(const loom_space *s, loom_unit *u) {
-  double columns[LOOM_SEARCH_MAX_FIGURES];
+  double columns[LOOM_SEARCH_MAX_FIGURES], least[2];
   for (int v = 0; v < u->nest.n_parts; v++) {
     if (u->nest.lists[v].rows.n > 0) continue;
     u->least[0] = u->least[1] = INFINITY;
     return;
   }
   loom_nest_least(&u->nest, columns);
-  loom_objectives(s, &u->nest, columns, u->least);
+  loom_objectives(s, &u->nest, columns, least);
+  for (int k = 0; k < s->n_objectives; k++) {
+    if (!s->options.ranked && u->lowest[k] > least[k]) least[k] = u->lowest[k];
+    least[k] *= 1 - 1e-12;
+    if (least[k] > u->least[k]) u->least[k] = least[k];
+  }
 }
 
 /* Chains that were not kept, not counted twice. */
@@ -294,6 +307,7 @@ static bool probe(const loom_space *s, const loom_space_one *one, loom_unit *u, 
 
 /* Where ranks count figures have limits, which bound more than points of other templates would. */
 static bool sketch_once(const loom_space *s, const loom_space_one *one, loom_unit *u) {
+  u->lowest[0] = u->lowest[1] = INFINITY;
   return loom_nest_prepare(&u->nest) && (s->options.ranked || combine(s, one, u, NULL, FIRST_BEAM));
 }
 

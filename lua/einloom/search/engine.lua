@@ -467,11 +467,19 @@ function Engine:begin_join() done(self.built:join_begin(uses_of(self))) end
 ---@return boolean more
 function Engine:join_some(work) return done(self.built:join_some(work)) end
 
---- What no mapping is below, once points have been joined: figures as far as they are bounded.
----@return table? figures
+-- What no mapping is below before anything has been joined: the least of each einsum, added up.
+local function first_bound(self)
+  local sums = {}
+  for _, shape in ipairs(self.space.shape_of) do
+    for k, x in ipairs(self:least(shape)) do sums[k] = (sums[k] or 0) + x end
+  end
+  return sums
+end
+
+--- What no mapping is below, once all units have been added: figures as far as they are bounded.
+---@return table figures
 function Engine:bound()
-  local values, asked, k = self.built:bound(), self.asked, 1
-  if not values then return nil end
+  local values, asked, k = self.built:bound() or first_bound(self), self.asked, 1
   local figures = { usage = {} }
   for _, key in ipairs { "energy", "latency" } do
     if asked[key] then

@@ -4,6 +4,7 @@
 -- down what is found of the others.
 
 local core = require "einloom.core"
+local goals = require "einloom.search.goals"
 local ties = require "einloom.search.ties"
 
 local stages = {}
@@ -25,6 +26,7 @@ local pace, join_work, keep_every = 1, 100000, 0.5
 ---@field sketched integer[] numbers of units whose sketches are not kept yet
 ---@field may_restore boolean[] by number of the unit
 ---@field kept number when sketches were kept last
+---@field bound? table figures that no mapping is below
 ---@field looked? number when the best so far was said last; nil: not every shape has a sketch
 
 -- Units that were explored before the search was saved, with what they left over.
@@ -106,11 +108,22 @@ function stages.look(work)
   work.looked = core.clock()
 end
 
+-- Notes what no mapping is below; what has been known before stays known.
+local function note_bound(work)
+  local bound, before = work.engine:bound(), work.bound or {}
+  for _, key in ipairs { "energy", "latency" } do
+    if before[key] and before[key] > bound[key] then bound[key] = before[key] end
+  end
+  work.bound = goals.complete(bound)
+  work.search:note { bound = bound }
+end
+
 -- Ends a step in which n units were sketched or explored.
 local function pause(work, n)
   work.done = work.done + n
   if work.looked and core.clock() - work.looked >= pace then stages.look(work) end
-  work.search:note { candidates = work.engine:candidates(), bound = work.engine:bound() }
+  work.search:note { candidates = work.engine:candidates() }
+  note_bound(work)
   work.search:pause("units", work.done, work.total)
 end
 
@@ -134,11 +147,12 @@ function stages.begin(work, n_shapes)
   work.done, work.total = 0, 0
   for _, list in ipairs(work.sketching) do work.total = work.total + #list end
   for _, list in ipairs(work.pending) do work.total = work.total + #list end
+  if #work.units > 0 then note_bound(work) end
   for shape = 1, n_shapes do sketch(work, shape, 1) end
   work.search.flush = function() stages.keep_sketches(work) end
   work.search.rescue = function()
     stages.look(work)
-    work.search:note { bound = work.engine:bound() }
+    note_bound(work)
   end
   stages.look(work)
 end
@@ -192,7 +206,8 @@ function stages.join(work)
   while engine:join_some(join_work) do search:pause "join" end
   local points = engine:points()
   search:report(points)
-  search:note { bound = engine:bound(), falls = engine:falls() }
+  search:note { falls = engine:falls() }
+  note_bound(work)
   search.rescue = nil
   search:report(ties.settle(work, points))
 end
