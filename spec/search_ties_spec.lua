@@ -162,8 +162,6 @@ describe("the answer of a search", function()
     function ledger.sketch() end
     function ledger.keep_sketches() end
     function ledger.trust(_, _, work, ...) return work(...) end
-    function ledger.sketch() return nil end
-    function ledger.keep_sketches() end
     return ledger
   end
 
