@@ -163,8 +163,8 @@ bool loom_space_bound(const loom_space *s, double bound[2]) {
     bound[k] = 0;
     for (size_t use = 0; use < s->n_uses; use++)
       bound[k] += least_of(&s->einsums.at[s->uses[use].einsum], k, s->n_objectives);
-    bool finished = g && g->finished && !g->only_quick && s->n_results > 0 &&
-                    s->options.objective_slack == 0;
+    bool finished =
+        g && g->finished && !g->only_quick && s->n_results > 0 && s->options.objective_slack == 0;
     if (!g || (!finished && (g->quick || !g->started)) || !all_explored(s)) continue;
     double closer = finished ? least_result(s, k) : least_to_come(g, k);
     if (closer > bound[k]) bound[k] = closer;

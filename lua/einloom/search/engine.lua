@@ -87,7 +87,7 @@ local function open_memories(space)
 end
 
 local function add_memories(self, open, usage)
-  local case, enough = self.space.case, all_bits(self.space.case)
+  local case, enough = self.space.case, self.enough
   for _, component in ipairs(case.arch.components) do
     if component.class == "Memory" then
       local bits = value.nearest(component.size)
@@ -232,6 +232,7 @@ function engine.new(space, threads, relaxed, from)
   local self = setmetatable({
     space = space, built = built, memories = {}, open = {}, numbers = {}, relaxed = relaxed or {},
     asked = asked, templates = {}, places = {}, is_open = open, persistent = persistent,
+    enough = from and from.enough or all_bits(space.case),
     costs = {}, n_costs = not relaxed and not space.case.objective.is_front and kept_costs or 0,
   }, Engine)
   add_memories(self, open, goals.asked(space.case).usage or asked.usage and not relaxed.memory)
@@ -548,6 +549,10 @@ function Engine:points(so_far)
   for _, point in ipairs(points) do take_candidate(self, point) end
   return exact.best(self.space, points, so_far)
 end
+
+--- Figures of the best result of the join as far as doubles tell.
+---@return table? figures
+function Engine:least_figures() return goals.best(self.space.case, listed(self))[1] end
 
 --- Of the results of the join that which comes first, as far as doubles tell, of those that are
 --- accepted.

@@ -118,15 +118,14 @@ local function is_before(space, a, b)
   return order < 0
 end
 
---- Whether two points have the same energy and latency.
+--- Whether a point keeps to all rules and is at most another one in the one objective.
 ---@param space einloom.Space
 ---@param a table figures with their candidate
 ---@param b table
 ---@return boolean
-function exact.are_equal(space, a, b)
+function exact.is_as_good(space, a, b)
   local x, y = exact.of(space, a), exact.of(space, b)
-  return x ~= nil and y ~= nil and compare(x.energy, y.energy) == 0
-    and compare(x.latency, y.latency) == 0
+  return x ~= nil and y ~= nil and compare(values_of(space, x)[1], values_of(space, y)[1]) <= 0
 end
 
 -- Of equal points the first stays.

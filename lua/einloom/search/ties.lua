@@ -96,14 +96,15 @@ function ties.settle(work, points)
     or not point then
     return points
   end
+  local limits = { energy = point.energy, latency = point.latency }
   if #names == 1 then
-    local limits = { energy = point.energy, latency = point.latency }
     from = within(work, from, limits, false)
-    point = from:points()[1]
-    check(point, limits)
+    local found = from:least_figures()
+    check(found, limits)
+    limits = { energy = found.energy, latency = found.latency }
   end
-  local last = within(work, from, { energy = point.energy, latency = point.latency }, true)
-  local first = last:first(function(other) return exact.are_equal(space, point, other) end)
+  local last = within(work, from, limits, true)
+  local first = last:first(function(other) return exact.is_as_good(space, other, point) end)
   return first and exact.best(space, { first }) or { point }
 end
 
