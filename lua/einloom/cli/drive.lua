@@ -61,16 +61,20 @@ end
 ---@return string? caught
 function Catch:during(work, ...)
   local hook, mask, count = debug.gethook()
+  local ended_by
   debug.sethook(function()
     local why = self.caught()
-    if why then error({ kind = "stopped", why = why, message = "stopped" }, 0) end
+    if not why then return end
+    ended_by = why
+    error({ kind = "stopped", why = why, message = "stopped" }, 0)
   end, "", look_every)
   local ok, problem = pcall(work, ...)
   debug.sethook(hook, mask, count)
   if ok then return nil end
-  if type(problem) == "table" and problem.kind == "stopped" and self.caught() then
-    return self.caught()
-  end
+  -- Whatever has become of the error on its way out.
+  local by_core = type(problem) == "table" and problem.kind == "stopped"
+  local why = ended_by or by_core and self.caught()
+  if why then return why end
   return error(problem, 0)
 end
 

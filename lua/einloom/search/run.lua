@@ -29,6 +29,7 @@ run.strategies = {
 ---@field remember? fun(): table the state to save, of a strategy that always knows it
 ---@field interrupted? fun(): string? why a step is to end at once, for strategies of one's own
 ---@field stopped? string what ended the search early: "time", "evaluations" or "stopped"
+---@field ended_by? string the same, from where its routine was ended
 local Search = {}
 Search.__index = Search
 
@@ -129,6 +130,7 @@ local function watch(self)
     local why = over and "time" or self.interrupted and self.interrupted()
     if not why then return end
     debug.sethook(self.routine, look, "", then_every)
+    self.ended_by = why
     error({ kind = "stopped", why = why, message = "stopped" }, 0)
   end
   debug.sethook(self.routine, look, "", look_every)
@@ -189,8 +191,11 @@ function Search:step()
   self.step_began = start
   local ok, problem = coroutine.resume(self.routine)
   self.seconds = self.seconds + (core.clock() - start)
-  if not ok and type(problem) == "table" and problem.kind == "stopped" then
-    finish(self, problem.why or "stopped")
+  -- Whatever has become of the error that ended it on its way out.
+  local why = self.ended_by or type(problem) == "table" and problem.kind == "stopped"
+    and (problem.why or "stopped")
+  if not ok and why then
+    finish(self, why)
     return false
   end
   if not ok then
