@@ -2,6 +2,7 @@
 -- Holders of an einsum laid onto the items of a mapping with holes: in which orders they can stand
 -- there, and which loops and gaps come between them.
 
+local gaps = require "einloom.search.gaps"
 local holds = require "einloom.search.holds"
 local pattern = require "einloom.search.pattern"
 
@@ -53,12 +54,6 @@ function State:obstacle(h, rest)
   end
 end
 
-local function without(list, i)
-  local rest = table.move(list, 1, #list, 1, {})
-  table.remove(rest, i)
-  return rest
-end
-
 -- Goes on behind item i with one more holder.
 function State:with(h, item, go)
   local n = #self.order
@@ -75,7 +70,7 @@ function State:hold_last(i, rest, go_on)
   for k, h in ipairs(rest) do
     local meant = h.level == item.level and h.tensor == item.tensor
     if meant and not (h.backs or h.toll) and not self:obstacle(h, rest) then
-      return self:with(h, item, function() self:from(go_on, without(rest, k)) end)
+      return self:with(h, item, function() self:from(go_on, gaps.without(rest, k)) end)
     end
   end
 end
@@ -108,7 +103,7 @@ function State:hold(i, item, rest)
       if obstacle then
         self:note(i + 0.5, item.node, obstacle)
       else
-        self:with(h, item, function() self:from(i + 1, without(rest, k)) end)
+        self:with(h, item, function() self:from(i + 1, gaps.without(rest, k)) end)
       end
       if not item.optional then return end
       break
@@ -126,7 +121,7 @@ function State:some(i, item, rest, gap)
     if (item.level == nil or h.level == item.level) and not self:obstacle(h, rest) then
       self:with(h, item, function()
         if gap then table.insert(self.segments[#self.order], gap) end
-        self:some(i, item, without(rest, k), gap)
+        self:some(i, item, gaps.without(rest, k), gap)
       end)
     end
   end

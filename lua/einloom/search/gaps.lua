@@ -121,7 +121,11 @@ local function joined(...)
   return list
 end
 
-local function without(list, i)
+--- A list without its i-th entry, as a new one.
+---@param list any[]
+---@param i integer
+---@return any[]
+function gaps.without(list, i)
   local rest = table.move(list, 1, #list, 1, {})
   table.remove(rest, i)
   return rest
@@ -201,7 +205,7 @@ local function fused_orders(way, how, spatial, whole, sums, rest)
     local through, left = pair[1], joined(pair[2], rising)
     local at = #through
     for i = 1, n do
-      local list = joined(through, { sums[i] }, without(sums, i), rest, left)
+      local list = joined(through, { sums[i] }, gaps.without(sums, i), rest, left)
       result[#result + 1] = arranged(list, { at, at + 1 })
     end
     if #rest > 0 then
@@ -239,7 +243,7 @@ function gaps.arrangements(way, above, list, how, spatial)
   if #sums == 0 then return { arranged(joined(whole, rest)) } end
   local result = {}
   for i = 1, way.every_order and #sums or 1 do
-    result[i] = arranged(joined(whole, { sums[i] }, without(sums, i), rest))
+    result[i] = arranged(joined(whole, { sums[i] }, gaps.without(sums, i), rest))
   end
   return result
 end
